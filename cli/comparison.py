@@ -283,7 +283,10 @@ def _result(comparison: Comparison) -> Sequence[str]:
     if not comparison.methods:
         return comparison.summary()
     proved = [proof_sentence(comparison.optimal)] if "optimal" in comparison.methods else []
-    return [" ".join((*comparison.savings(), *proved, *state_sentences(comparison.jobs)))]
+    by = Counter(row.decided_by for row in comparison if row.decided_by).most_common()
+    models = ", ".join(f"{model} ({count})" for model, count in by)
+    decided = [f"Decided by {models}."] if proved and models else []
+    return [" ".join((*comparison.savings(), *proved, *decided, *state_sentences(comparison.jobs)))]
 
 
 def _headline(instance: Instance, comparison: Comparison) -> str:

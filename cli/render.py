@@ -36,7 +36,7 @@ ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
-    *("proved_if", "state"),
+    *("proved_if", "decided_by", "state"),
 )
 _ALL = Selection()
 

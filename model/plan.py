@@ -133,6 +133,9 @@ class PlannedJob:
     proved_if: tuple[str, ...] = ()
     #: Index of the alternative in braces of its requirement, ``{…} || {…}@delay``.
     requirement_alternative: int = 0
+    #: Model that decided the start or its bound, the strongest of those asked; "" if the method has
+    #: one only.
+    decided_by: str = ""
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return plain data, times in seconds from the instance's origin; with ISO stamps if it
@@ -154,7 +157,8 @@ class PlannedJob:
             record["estimate"] = self.estimate
         if self.start is None or self.reserved:
             record["reserved"] = dict(self.reserved)
-        for name in ("fallback", "alternative", "requirement_alternative", "needs_backfill"):
+        optional = ("fallback", "alternative", "requirement_alternative", "needs_backfill")
+        for name in (*optional, "decided_by"):
             if value := getattr(self, name):
                 record[name] = value
         if self.terms:
@@ -455,7 +459,7 @@ class Plan(_Indexed, JobTable[PlannedJob]):
         """Return the keys of a record in order, of all rows together."""
         optional = (
             *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
-            *("exact_fit", "proved_if", "requirement_alternative"),
+            *("exact_fit", "proved_if", "requirement_alternative", "decided_by"),
         )
         usual = PlannedJob("", None).to_dict(self.origin)
         rows = self.to_records()

@@ -409,7 +409,7 @@ def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -
     if timed.cut or _starts(order, found) <= _starts(order, timed):
         return found
     note = "as time-based reservation has it, where jobs start earlier"
-    return _with_claims_of(found, timed, note)
+    return _with_claims_of(found, timed, note, "time-based reservation")
 
 
 #: Note on a plan that is the schedule of the loop.
@@ -458,7 +458,8 @@ def _as_it_happens(
         better = _starts(order, other) < _starts(order, found)
     else:
         better = _worth(other) < _worth(found)
-    return _with_claims_of(found, other, AS_CONFIGURED) if better else None
+    by = "scheduler as configured"
+    return _with_claims_of(found, other, AS_CONFIGURED, by) if better else None
 
 
 def _only(order: Sequence[str], found: Plan) -> Plan:
@@ -474,19 +475,25 @@ def _worth(found: Plan) -> tuple[float, ...]:
     return len(found.unplaced), math.inf if found.value is None else found.value
 
 
-def _with_claims_of(found: Plan, other: Plan, note: str) -> Plan:
+def _with_claims_of(found: Plan, other: Plan, note: str, by: str) -> Plan:
     """Return another plan with the claims of one up to the first job that starts elsewhen; what
     starts now cannot start earlier.
+
+    by: what decided the starts of the other plan.
     """
     claims = {(item.job, item.start): item for item in found}
     same = True
     entries = []
     for item in other:
         claim = claims.get((item.job, item.start))
+        item = replace(item, decided_by=by)
         same = same and claim is not None
         if same and claim is not None:
-            item = replace(item, bound=claim.bound, proved=claim.proved, proved_if=claim.proved_if)
-            entries.append(item)
+            own = {
+                name: getattr(claim, name)
+                for name in ("bound", "proved", "proved_if", "decided_by")
+            }
+            entries.append(replace(item, **own))
         elif item.start == found.now:
             entries.append(replace(item, bound=item.start, proved=True))
         else:

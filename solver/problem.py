@@ -252,6 +252,7 @@ class PlanningProblem:
         *,
         bound: int | None = None,
         waits_for: str = "",
+        decided_by: str = "",
     ) -> PlannedJob:
         """Return the plan's entry of a job that has a start."""
         return PlannedJob(
@@ -265,6 +266,7 @@ class PlanningProblem:
             waits_for=waits_for,
             alternative=start.alternative if len(start.terms) == 1 else 0,
             terms=tuple(map(self.named, start.terms)) if len(start.terms) > 1 else (),
+            decided_by=decided_by,
         )
 
 

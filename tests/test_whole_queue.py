@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
+from left_out import pair_case
 from queue_parts import differences, queue_document
 from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.solver.rules.rule_book import SHARED_GPUS
@@ -142,6 +143,22 @@ def test_no_plan_is_worse_than_what_happens(
     told = sw.explain(instance, "X", effort=5).outlook
     assert told is not None
     assert told.possible == 0
+
+
+@pytest.mark.parametrize(
+    ("seed", "objective"), [(10372, "total-start"), (10800, "makespan"), (10800, "total-start")]
+)
+def test_no_value_is_worse_than_that_of_what_happens(seed: int, objective: str) -> None:
+    """What a job had grown to counted from its start, so that the judge rejected the schedule; the
+    slots of a pool were counted as more than they are where memory decays (no plan at all).
+    """
+    instance = pair_case(seed)
+    found = sw.plan(instance, objective=objective, effort=2)  # type: ignore[arg-type]
+    happens = sw.outlook(instance, effort=2).jobs
+    starts = [item.as_configured or 0 for item in happens]
+    ends = [item.as_configured_end or 0 for item in happens]
+    assert found.value is not None
+    assert found.value <= (sum(starts) if objective == "total-start" else max(ends))
 
 
 def test_a_plan_may_suspend_only_what_a_queue_preempts() -> None:

@@ -56,6 +56,8 @@ class ComparedJob(JobOutlook):
     needs_backfill: str = ""
     #: Reason why the possible start depends on an exact fit, "" if it does not.
     exact_fit: str = ""
+    #: Model that decided the possible start.
+    decided_by: str = ""
     #: Earliest instant by greedy reservation, a lower bound (GRD-04); None without an estimate or
     #: if not requested.
     greedy_estimate: int | None = None
@@ -141,7 +143,7 @@ def _without(row: JobOutlook) -> str:
 #: Returns the fields of an outlook, which are the first fields of a compared job.
 _OUTLOOK = attrgetter(*(each.name for each in fields(JobOutlook)))
 _BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
-_OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
+_OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit", "decided_by")
 
 _LEFT_OUT = "not considered:"
 _KEEPS = "what keeps the scheduler from it: "

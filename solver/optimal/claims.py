@@ -424,7 +424,11 @@ def _plan_of(problem: PlanningProblem, found: Plan, starts: _Starts, objective: 
         why = what_it_waits_for(problem, demand, start, profile, entries)
         allocate_start(profile, demand, start)
         bound = None if bound is None else min(bound, start.time)
-        entries.append(problem.planned(demand, start, found.method, bound=bound, waits_for=why))
+        entries.append(
+            problem.planned(
+                demand, start, found.method, bound=bound, waits_for=why, decided_by="first fit"
+            )
+        )
     proved = all(item.proved for item in entries) and not unplaced
     plan = replace(
         found,
@@ -555,7 +559,11 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
         bound = start.time if alone is None else min(alone.time, start.time)
         why = what_it_waits_for(problem, demand, start, profile, found)
         kept.append((demand, start))
-        found.append(problem.planned(demand, start, plan.method, bound=bound, waits_for=why))
+        found.append(
+            problem.planned(
+                demand, start, plan.method, bound=bound, waits_for=why, decided_by="first fit"
+            )
+        )
     return _as_plan(problem, plan, found, unplaced, never=never)
 
 

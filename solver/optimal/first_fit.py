@@ -104,7 +104,7 @@ def _place(
         hold_whole_nodes(profile, demand, start)
     else:
         allocate_start(profile, demand, start)
-    return problem.planned(demand, start, "time-based", waits_for=reason)
+    return problem.planned(demand, start, "time-based", waits_for=reason, decided_by="first fit")
 
 
 def _only_later(demand: Demand) -> bool:

@@ -26,7 +26,7 @@ from ..precedence import After, Event, Known, Several, afters_of, known_times
 from ..problem import PlanningProblem
 from .backends import ModelSizeLimit, PairWeight, run
 from .costs import Costs, UnitCost, coarser
-from .joint_placement import TermShape, amounts_of, down, scale_of, up
+from .joint_placement import NOISE, TermShape, amounts_of, down, scale_of, up
 from .pool_bounds import Pieces
 
 #: Size of a model that one second suffices for: pairs of job and host, multiplied by the square of
@@ -377,7 +377,7 @@ class IntervalModel:
             for job in self.jobs
         ]
         for pool in pools:
-            amounts = [down(amount, self._scale) for amount in pool.taken.values()]
+            amounts = [int(round(amount * self._scale, NOISE)) for amount in pool.taken.values()]
             blocks: Blocks = ([whole[number] for number in pool.taken], [*amounts])
             self._cumulative(blocks, times, pool.there, float(pool.there.max()))
 

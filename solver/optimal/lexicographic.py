@@ -61,6 +61,9 @@ MAX_SHARE = 0.9
 #: Blocks are counted by host classes if that needs this many times fewer variables than pairs of
 #: job and host.
 FEWER = 4
+#: What decides an instant, the strongest last.
+FIRST_FIT, COUNTS, OVER_RACKS, OVER_HOSTS = range(4)
+DECIDERS = ("first fit", "counts", "CP-SAT over racks", "CP-SAT over hosts")
 #: Status (FEASIBLE, INFEASIBLE or UNKNOWN) and, if feasible, the start of each job by id.
 Answer: TypeAlias = tuple[str, dict[str, Start]]
 
@@ -93,6 +96,8 @@ class JointProbe:
     pending: Sequence[Demand] = ()
     capacity: ModelSizeLimit = field(init=False)
     no_goods: NoGoods = field(init=False)
+    #: Strongest of the deciders that were asked about the present job.
+    decider: int = FIRST_FIT
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
@@ -114,6 +119,7 @@ class JointProbe:
         share: share of the remaining time that the models of this question may take.
         """
         self._until = self.budget.spent() + min(share, MAX_SHARE) * self.budget.rest()
+        self.decider = max(self.decider, COUNTS)
         # With JOB_ACCEPT_INTERVAL, a start affects hosts beyond the end of the job.
         alone = demand.interval is None
         options: list[tuple[Demand, int]] = []
@@ -259,6 +265,7 @@ class JointProbe:
         pairs = sum(self._pairs_of(job, at) for job, at, _ in asked)
         if FEWER * ClassCounts.size(self.base.hosts, asked) > pairs:
             return "UNKNOWN", None
+        self.decider = max(self.decider, OVER_RACKS)
         counts = ClassCounts(self.base, asked)
         status, found = counts.solve(self.budget, **self._limits())
         if status == "INFEASIBLE":
@@ -286,6 +293,7 @@ class JointProbe:
                 return status, known
         free, fixed = self._split_by_size(group, options)
         fixed += still
+        self.decider = OVER_HOSTS
         begun = clock.monotonic()
         try:
             model = self._model_of(free, fixed).beside(options)
@@ -435,6 +443,8 @@ class _FixedJob:
     asked: Demand
     #: What the search had spent when it came to this job: seconds, or units of deterministic time.
     spent: float
+    #: Strongest of the deciders that were asked about its start.
+    decider: int
     #: Ranges of earlier instants that are not refuted.
     open: list[_UndecidedInstants] = field(default_factory=list)
 
@@ -517,9 +527,10 @@ class _Search:
 
     def _settle(self, demand: Demand) -> bool:
         """Settle the next job; return False if it cannot be placed."""
+        self.probe.decider = FIRST_FIT
         equal = self._equal_before(demand)
         if equal is not None:
-            first = equal.start.time
+            first, self.probe.decider = equal.start.time, equal.decider
         else:
             alone = earliest_start(self.problem.base, demand)
             if alone is None:
@@ -541,7 +552,8 @@ class _Search:
             return False
         allocate_start(self.profile(), demand, incumbent)
         begun = demand.begun_at(incumbent.time)
-        self.settled.append(_FixedJob(begun, incumbent, demand, self._begun, looked.open))
+        by = self.probe.decider
+        self.settled.append(_FixedJob(begun, incumbent, demand, self._begun, by, looked.open))
         self._leave_warm(demand, incumbent)
         return True
 
@@ -611,7 +623,8 @@ class _Search:
             item.start = looked.placed.get(item.demand.job.id, item.start)
         start = looked.placed[demand.job.id]
         begun = demand.begun_at(start.time)
-        self.settled.append(_FixedJob(begun, start, demand, self._begun, looked.before()))
+        by = self.probe.decider
+        self.settled.append(_FixedJob(begun, start, demand, self._begun, by, looked.before()))
         self.same_as_warm = False
         self._profile = None
 
@@ -633,9 +646,10 @@ class _Search:
     def _decide(self, number: int, item: _FixedJob, told: Callable[[], None]) -> None:
         looked = _StartSearch()
         whole, self.settled = self.settled, self.settled[:number]
+        self.probe.decider = item.decider
         self._look_over(item.asked, [part.times for part in item.open], looked)
         if looked.found is None:
-            self.settled, item.open = whole, looked.open
+            self.settled, item.open, item.decider = whole, looked.open, self.probe.decider
             return
         self._take(item.asked, looked)
         behind = self._behind(item.demand)
@@ -769,7 +783,12 @@ def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]
         reason = reasons.waits_for(item.demand, item.start, profile)
         allocate_start(profile, item.demand, item.start)
         planned = problem.planned(
-            item.demand, item.start, "optimal", bound=item.bound, waits_for=reason
+            item.demand,
+            item.start,
+            "optimal",
+            bound=item.bound,
+            waits_for=reason,
+            decided_by=DECIDERS[item.decider],
         )
         if item.why:
             planned = replace(planned, fallback=f"not proved: {item.why} was reached")

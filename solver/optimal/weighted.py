@@ -46,6 +46,8 @@ COARSE_SHARE = 0.65
 LONG = 0.25
 #: Seconds within which a small exact model is solved; it precedes all bounds.
 SMALL = 2.0
+#: Name of the exact model.
+MODEL = "CP-SAT with intervals"
 #: Moves of the search for each unit of a deterministic effort.
 MOVES_PER_EFFORT = 40
 
@@ -67,6 +69,9 @@ class _Found:
     #: Whether a model was solved to its end without all digits of the weights; more time then
     #: proves nothing more.
     coarse: bool = False
+    #: What found the incumbent, and what gave the bound.
+    planned_by: str = "first fit"
+    bounded_by: str = "earliest starts"
 
     @property
     def close(self) -> bool:
@@ -77,13 +82,24 @@ class _Found:
     def proved(self) -> bool:
         return self.total <= self.low or (self.settled and self.close)
 
-    def better(self, starts: Starts, total: int) -> _Found:
-        """Return a copy with the given plan if its cost is not higher, else this object."""
-        return replace(self, starts=starts, total=total) if total <= self.total else self
+    @property
+    def decided_by(self) -> str:
+        """Return what found the incumbent, and what gave the bound if that is something else."""
+        plan, bound = self.planned_by, self.bounded_by
+        return plan if bound == plan else f"{plan}, bound by {bound}"
 
-    def above(self, bound: int | None) -> _Found:
+    def better(self, starts: Starts, total: int, by: str) -> _Found:
+        """Return a copy with the given plan if its cost is not higher, else this object."""
+        if total > self.total:
+            return self
+        by = by if total < self.total else self.planned_by
+        return replace(self, starts=starts, total=total, planned_by=by)
+
+    def above(self, bound: int | None, by: str) -> _Found:
         """Return a copy with the given lower bound if it is higher, else this object."""
-        return self if bound is None or bound <= self.low else replace(self, low=bound)
+        if bound is None or bound <= self.low:
+            return self
+        return replace(self, low=bound, bounded_by=by)
 
 
 def plan_weighted(
@@ -143,10 +159,10 @@ def _search_and_prove(
             return found
     within = costs.within(least, found.total)
     pooled = solve_as_pool(problem, placed, within, alone, budget, tell)
-    found = found.above(pooled.bound)
+    found = found.above(pooled.bound, "pool of slots")
     if pooled.starts and keeps_order(placed, times_of(pooled.starts)):
         starts = dict(pooled.starts)
-        found = found.better(starts, _total(costs, starts))
+        found = found.better(starts, _total(costs, starts), "pool of slots")
         found = replace(found, settled=pooled.settled, coarse=pooled.finished)
         if found.proved or not pooled.finished:
             return found
@@ -155,7 +171,8 @@ def _search_and_prove(
         found = _guided(problem, costs, budget, least, found, [areas])
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
-        found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget))
+        bound = bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget)
+        found = found.above(bound, "prices of pools")
         found = _by_whole_jobs(problem, costs, budget, least, found)
         found = _by_likely_starts(problem, costs, budget, least, found)
     if not small and _exact_model_fits(placed, budget):
@@ -214,7 +231,9 @@ def _by_whole_jobs(
     if model is None:
         return found
     guides = [model.starts] if model.starts else []
-    return _guided(problem, costs, budget, alone, found.above(model.bound), guides)
+    return _guided(
+        problem, costs, budget, alone, found.above(model.bound, "whole jobs in pools"), guides
+    )
 
 
 def _guided(
@@ -232,7 +251,7 @@ def _guided(
         return budget.exhausted() or (budget.effort is None and budget.elapsed() > until)
 
     plan = guided_plan(problem, costs, alone, guides, found.total, stop)
-    return found if plan is None else found.better(plan, _total(costs, plan))
+    return found if plan is None else found.better(plan, _total(costs, plan), "search over orders")
 
 
 def _total(costs: Costs, starts: Starts) -> int:
@@ -265,7 +284,7 @@ def _search(
         Extent(moves, seconds, enough=low),
         on_better=lambda better: tell(better, low),
     )
-    return found.better(best, total)
+    return found.better(best, total, "search over orders")
 
 
 def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
@@ -335,12 +354,12 @@ def _prove(
             effort=share * budget.effort_left(),
         )
         skip = budget.spent() - begun > LONG * rest
-        found = found.above(answer.bound)
+        found = found.above(answer.bound, MODEL)
         if not last:
             again = _left_shifted(problem, costs, alone, answer.starts, found.total - 1)
-            found = found.better(again, _total(costs, again)) if again else found
+            found = found.better(again, _total(costs, again), MODEL) if again else found
         elif answer.starts:
-            found = found.better(answer.starts, _total(costs, answer.starts))
+            found = found.better(answer.starts, _total(costs, answer.starts), MODEL)
         if found.proved:
             break
         if last and answer.status == "OPTIMAL":
@@ -411,7 +430,12 @@ def _as_plan(
         reason = what_it_waits_for(problem, demand, start, profile, tuple(entries.values()))
         allocate_start(profile, demand, start)
         entries[demand.job.id] = problem.planned(
-            demand, start, "optimal", bound=alone[demand.job.id], waits_for=reason
+            demand,
+            start,
+            "optimal",
+            bound=alone[demand.job.id],
+            waits_for=reason,
+            decided_by=found.decided_by,
         )
     near = found.coarse and found.close and not found.proved
     rounded = found.coarse and not found.close and not found.proved and not why

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 from ...model.configuration import Scope
@@ -25,7 +27,9 @@ class Countable(NamedTuple):
     resource: str
     host: str = ""
     limit: str = ""
-    members: tuple[str, ...] = ()
+    #: Queue or user, or user and queue, for which the limit counts.
+    member: str = ""
+    other: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class Occupancy:
         self.instance, self.now = instance, instance.now
         self.hosts = {host.name: host for host in instance.cluster.hosts}
         self.shared = {item.name for item in instance.cluster.shared}
+        #: Capacity of each resource; of a limit as soon as a job counts for it.
+        self.full = {Countable(item.name): item.amount for item in instance.cluster.shared}
+        for name, host in self.hosts.items():
+            amounts = {"slots": host.slots, **host.amounts}
+            self.full |= {Countable(resource, name): n for resource, n in amounts.items()}
         self.asked: dict[str, Wanted] = {}
         self.uses: list[Occupant] = []
         for run in instance.running:
@@ -80,56 +89,36 @@ class Occupancy:
 
     def takes(self, job: Job, slots: Slots, *, waits: bool = False) -> dict[Countable, float]:
         """Return the use of each resource by a job; a pending job uses slots only."""
-        queue, asked, found = job.queue, self.asks(job), dict[Countable, float]()
+        asked, queue, found = self.asks(job), self.instance.queue(job.queue), Counter[Countable]()
 
-        def add(amount: float, resource: str, host: str = "", limit: str = "", *who: str) -> None:
-            row = Countable(resource, host, limit, who)
-            found[row] = found.get(row, 0.0) + amount
+        def add(amount: float, row: Countable, full: float | None = None) -> None:
+            found[row] += amount  # type: ignore[assignment]
+            self.full.setdefault(row, inf if full is None else full)
 
         own = {host for host in slots if job.exclusive}
         if asked.cu is not None and asked.cu.excl:
             own |= {h for unit in asked.units for h in unit.hosts if {*unit.hosts} & {*slots}}
         for host in own if not waits else ():
-            add(self.hosts[host].slots - slots.get(host, 0), "slots", host)
+            add(self.hosts[host].slots - slots.get(host, 0), Countable("slots", host))
+        user = next((user.max_slots for user in self.instance.users if user.name == job.user), None)
         for host, count in slots.items():
-            add(count, "slots", host)
-            add(count, "slots", host, "HJOB_LIMIT", queue)
-            add(count, "slots", host, "JL/U", job.user)
-            add(count, "slots", "", "QJOB_LIMIT", queue)
-            add(count, "slots", "", "UJOB_LIMIT", queue, job.user)
-            add(count, "slots", "", "MAX_JOBS", job.user)
+            add(count, Countable("slots", host))
+            add(count, Countable("slots", host, "HJOB_LIMIT", job.queue), queue.host_slots)
+            add(count, Countable("slots", host, "JL/U", job.user), self.hosts[host].user_slots)
+            add(count, Countable("slots", "", "QJOB_LIMIT", job.queue), queue.queue_slots)
+            add(count, Countable("slots", "", "UJOB_LIMIT", job.queue, job.user), queue.user_slots)
+            add(count, Countable("slots", "", "MAX_JOBS", job.user), user)
             for name in asked.amounts.keys() - self.shared:
-                add(asked.amounts[name], name, host)
+                add(asked.amounts[name], Countable(name, host))
         for name in asked.amounts.keys() & self.shared:
-            add(asked.amounts[name], name)
+            add(asked.amounts[name], Countable(name))
         for limit in self.instance.limits:
-            scopes = ((limit.users, job.user), (limit.queues, queue))
+            scopes = ((limit.users, job.user), (limit.queues, job.queue))
             if slots and all(covers(scope, name) for scope, name in scopes):
                 who = [name if scope is not None and scope.each else "" for scope, name in scopes]
-                add(sum(slots.values()), "slots", "", limit.name, *who)
-                add(1, "jobs", "", limit.name, *who)
+                for each, count in ("slots", sum(slots.values())), ("jobs", 1):
+                    add(count, Countable(each, "", limit.name, *who), limit.amounts.get(each))
         return {row: n for row, n in found.items() if row.resource == "slots" or not waits}
-
-    def full(self, row: Countable) -> float:
-        """Return the capacity of a resource."""
-        instance = self.instance
-        most: float | None
-        if row.limit in ("HJOB_LIMIT", "QJOB_LIMIT", "UJOB_LIMIT"):
-            queue = instance.queue(row.members[0])
-            of_queue = {"HJOB_LIMIT": queue.host_slots, "QJOB_LIMIT": queue.queue_slots}
-            most = of_queue.get(row.limit, queue.user_slots)
-        elif row.limit == "JL/U":
-            most = self.hosts[row.host].user_slots
-        elif row.limit == "MAX_JOBS":
-            most = next((u.max_slots for u in instance.users if u.name == row.members[0]), None)
-        elif row.limit:
-            most = next(i.amounts.get(row.resource) for i in instance.limits if i.name == row.limit)
-        elif row.host:
-            host = self.hosts[row.host]
-            most = host.slots if row.resource == "slots" else host.amounts[row.resource]
-        else:
-            most = next(i.amount for i in instance.cluster.shared if i.name == row.resource)
-        return float("inf") if most is None else most
 
     def left(self, row: Countable, start: int, end: int) -> float:
         """Return the amount of a resource that is free throughout [start, end).
@@ -146,7 +135,7 @@ class Occupancy:
             )
 
         starts = [use.start for use in self.uses if start < use.start < end]
-        return self.full(row) - max(taken(time) for time in (start, *starts))
+        return self.full[row] - max(taken(time) for time in (start, *starts))
 
     def fits(self, job: Job, slots: Slots, start: int, end: int, *, waits: bool = False) -> bool:
         """Return whether a job with these slots fits over [start, end)."""

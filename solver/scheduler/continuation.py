@@ -170,11 +170,13 @@ def placed(world: World, state: JobState, method: str) -> PlannedJob:
     # It ends later after suspensions; earlier by a reservation, which is not known afterwards.
     if state.end is not None and (finish is None or state.suspensions or state.end < finish):
         finish = state.end
+    # A job that may grow had fewer slots at its start than it has now.
+    first = (where for begin, _, where in state.past_allocations if begin == start)
     return PlannedJob(
         job=state.job.id,
         start=start,
         finish=finish,
-        allocation=world.named(state.allocation),
+        allocation=world.named(next(first, state.allocation)),
         method=method,
         alternative=state.alternative,
         requirement_alternative=state.job.requirement_alternative or 0,

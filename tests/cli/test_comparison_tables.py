@@ -200,6 +200,27 @@ def test_a_start_that_could_be_is_never_later(name: str) -> None:
         assert row.ahead_of == (before[0] if before and gain < 0 else "")
 
 
+def test_each_start_says_which_model_decided_it() -> None:
+    """A start that a model of all jobs found was said to be of no model, or of first fit."""
+    instance = sw.load(sw.example("joint-wins"))
+    found = {item.job: item.decided_by for item in sw.compare(instance).jobs}
+    assert found == {"small": "first fit", "large": "CP-SAT over hosts"}
+    text = printed("compare", "--example", "joint-wins", "--methods")
+    assert "Decided by first fit (1), CP-SAT over hosts (1)." in text
+    assert "decided_by" not in json.dumps(sw.plan(instance, "greedy").to_dict())
+    for objective in ("total-start", "makespan"):
+        summed = sw.plan(instance, objective=objective)
+        assert {item.decided_by for item in summed} == {
+            "search over orders, bound by earliest starts"
+        }
+        saved = json.loads(
+            printed(
+                "solve", "--example", "joint-wins", "--objective", objective, "--format", "json"
+            )
+        )
+        assert saved["reservations"][0]["decided_by"] == summed["small"].decided_by
+
+
 def test_a_caution_is_printed_once() -> None:
     """Would find: its sentence in each row that it touches."""
     text = printed("compare", "--example", "fairshare-pool", "--configured")

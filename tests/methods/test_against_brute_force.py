@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from brute_force import lexicographic_starts, time_based_starts, unplaced
+from brute_force import lexicographic_starts, unplaced
 from hypothesis import given
 from hypothesis_profiles import examples
+from left_out import METHODS, differences
 from random_instances import instances
 from slotwise import Instance
 from slotwise.solver.advice.compare import compare
@@ -43,12 +44,11 @@ def test_optimal_equals_brute_force_on_many(instance: Instance) -> None:
 
 @pytest.mark.behaviour("TBR-02")
 @FEW
-@given(instances(most_hosts=5, most_jobs=1))
-def test_time_based_start_of_the_first_job_equals_the_literal_reference(instance: Instance) -> None:
-    found = plan(instance, "time-based")
-    expected = time_based_starts(instance)["p0"]
-    start = found["p0"].start if "p0" in found else None
-    assert start == (None if expected is None else expected.start)
+@given(instances(most_hosts=5, most_jobs=3))
+def test_greedy_and_time_based_equal_the_literal_references(instance: Instance) -> None:
+    for method in METHODS:
+        rule, differing = differences(instance, method)
+        assert rule or not differing
 
 
 @pytest.mark.behaviour("TBR-04")

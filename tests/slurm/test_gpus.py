@@ -203,7 +203,7 @@ def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
         ("TresPerSocket=gres/gpu:1", "", "TresPerNode=gres/gpu:1", False),
         ("TresPerSocket=gres/gpu:1", "", "", True),
         ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/gpu:1", False),
-        ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/shard:1", True),
+        ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/shard:1", False),
         ("AllocTRES=cpu=1,gres/shard=1", "", "TresPerNode=gres/gpu:1", False),
         ("TresPerNode=gres/gpu:1", "shard", "TresPerNode=gres/shard:1", False),
         ("AllocTRES=cpu=1,gres/gpu=1", "shard", "TresPerNode=gres/shard:1", False),
@@ -219,6 +219,47 @@ def test_gpus_in_use_by_no_known_job_take_the_proof(
     assert (plan["1"].start, plan["1"].proved) == (0, proved)
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("kind", ["shard", "mps"])
+@pytest.mark.parametrize(
+    ("held", "waits", "start"),
+    [
+        ("{}=8", "gpu:1", 1800),
+        ("{}=1", "gpu:2", 1800),
+        ("{}=4", "gpu:1", 0),
+        ("gpu=2", "{}:1", 1800),
+        ("gpu=1", "{}:5", 1800),
+        ("gpu=1", "{}:4", 0),
+        ("gpu=1,gres/{}=1", "gpu:1", 1800),
+    ],
+)
+def test_gpus_and_parts_of_them_are_one_amount(
+    held: str, waits: str, start: int, kind: str, form: str
+) -> None:
+    """Two GPUs of 4 parts; a whole GPU takes its parts. Which device has a part is not known, so
+    that nothing of it is proved; the ask box has the amounts too.
+    """
+    held, waits = held.format(kind), waits.format(kind)
+    texts = {**TEXTS, "nodes.txt": TEXTS["nodes.txt"].replace("a100:2", f"a100:2,{kind}:8")}
+    texts["jobs.txt"] = f"{HELD}AllocTRES=cpu=1,gres/{held}\n" + TEXTS["jobs.txt"].splitlines()[
+        0
+    ].replace("gpu:1", waits)
+    if form == "json":
+        common = {"partition": "gpu", "user_name": "a", "cpus": 1, "tasks": 1, "node_count": 1}
+        runs = {"job_id": 9, "job_state": "RUNNING", "time_limit": 30, "start_time": 1795737221,
+                "nodes": "g1", "tres_alloc_str": f"cpu=1,node=1,gres/{held}"}  # fmt: skip
+        wait = {"job_id": 1, "job_state": "PENDING", "time_limit": 10,
+                "tres_per_node": f"gres/{waits}"}  # fmt: skip
+        texts["squeue.json"] = json.dumps({"jobs": [common | runs, common | wait]})
+        texts.pop("jobs.txt")
+    found = instance_of(texts)
+    planned = sw.plan(found, "optimal")["1"]
+    line = f"sbatch -N1 -n1 -t 10 --gres={waits}"
+    asked = sw.ask(replace(found, pending=()), line, method="optimal").line.answer
+    assert (planned.start, planned.proved) == (start, False)
+    assert (asked.start, asked.proved) == (start, False)
+
+
 @pytest.mark.parametrize(
     ("request_", "nodes"),
     [
@@ -230,6 +271,24 @@ def test_gpus_in_use_by_no_known_job_take_the_proof(
         ("--gpus=13", 0),
         ("-N 1-1 --gpus=5", 0),
         ("-n 1 --gpus-per-task=5", 0),
+        ("-N 1-2 --gpus=8", 2),
+        ("-N 2-3 --gpus=12", 3),
+        ("-N 2-3 -n 17", 3),
+        ("-N 2-4 -n 24", 3),
+        ("-N 2 -n 40 -O", 2),
+        ("-N 2 --gpus=13", 0),
+        ("-N 2 --gpus=a100:9", 0),
+        ("-N 1-2 --gpus=9", 0),
+        ("-N 2-4 --gpus=13", 0),
+        ("-N 5 --gpus=5", 0),
+        ("-N 2-3 -n 25", 0),
+        ("-N 2 -n 17 --gpus=8", 0),
+        ("-N 2 -n 4 --gpus-per-task=3", 0),
+        ("-N 1-2 -n 12 --gpus-per-task=1", 0),
+        ("-n 13 --gpus-per-task=1", 0),
+        ("-x g1 --gpus=9", 0),
+        ("-N 2 -n 3 --gpus-per-node=5", 0),
+        ("-N 2 --gres=gpu:5", 0),
     ],
 )
 def test_gpus_of_a_whole_job_take_as_many_nodes_as_they_need(request_: str, nodes: int) -> None:
@@ -254,6 +313,11 @@ def test_gpus_of_a_whole_job_take_as_many_nodes_as_they_need(request_: str, node
         ("NumNodes=1 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 TresPerJob=gres/gpu:4", "starts if"),
         ("NumNodes=1-1 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 TresPerJob=gres/gpu:4", "impossible"),
         ("NumNodes=2 NumCPUs=2 NumTasks=2 TRES=cpu=2,node=2 TresPerJob=gres/gpu:3", "starts if"),
+        ("NumNodes=2 NumCPUs=2 NumTasks=2 TRES=cpu=2,node=2 TresPerJob=gres/gpu:5", "impossible"),
+        ("NumNodes=1-2 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 TresPerJob=gres/gpu:5", "impossible"),
+        ("NumNodes=3 NumCPUs=3 NumTasks=3 TRES=cpu=3,node=3 TresPerJob=gres/gpu:3", "impossible"),
+        ("NumNodes=2 NumCPUs=3 NumTasks=3 TRES=cpu=3,node=2 TresPerTask=gres/gpu:1", "starts if"),
+        ("NumNodes=2 NumCPUs=3 NumTasks=3 TRES=cpu=3,node=2 TresPerTask=gres/gpu:2", "impossible"),
     ],
 )  # fmt: skip
 def test_what_an_omission_makes_infeasible_is_not_called_impossible(

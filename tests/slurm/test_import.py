@@ -664,7 +664,7 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     jobs = [job for job in found.pending if job.array_id == "524"]
     assert [job.id for job in jobs] == [f"524[{n}]" for n in range(4)]
     assert jobs[0].gpu == "num=2/host:gmodel=a100"
-    assert "gres_shard=1/host" in jobs[0].res_req[0]
+    assert "gres_shard=5/host" in jobs[0].res_req[0]
     assert found.cluster.hosts[0].gpus == sw.Gpus(4, "a100")
     assert from_document(to_document(found)) == found
 

@@ -113,7 +113,7 @@ def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
 )
 def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> None:
     if line == "sbatch -N 2-":
-        assert "more nodes" in sbatch_submission(live, f"{line} --mem=1").job.unheeded[-1]
+        assert "more nodes" in sbatch_submission(live, f"{line} --mem=1").job.assumed[-1]
         return
     with pytest.raises(InputError) as caught:
         sbatch_submission(live, line)

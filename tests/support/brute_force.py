@@ -100,22 +100,6 @@ def lexicographic_starts(instance: Instance) -> dict[str, int | None]:
     return starts
 
 
-def time_based_starts(instance: Instance) -> dict[str, PlannedJob | None]:
-    """TBR read literally: job by job, the first finish time at which some placement is valid.
-
-    Of the valid placements the reference may not know which one first fit takes, so it is given
-    only to instances whose later jobs do not depend on it; see the test.
-    """
-    ends = {expected_finish(instance, run) for run in instance.running} - {None}
-    times = {instance.now, *(end for end in ends if end is not None)}
-    job = instance.pending[0]
-    for time in sorted(times):
-        for form in entries(instance, job, time):
-            if is_valid(instance, (form,)):
-                return {job.id: form}
-    return {job.id: None}
-
-
 def least_total_start(instance: Instance) -> int | None:
     """The least sum of starts over all joint plans of one or two jobs; None if one has no place.
 

@@ -126,7 +126,7 @@ def _holds_in_part(instance: Instance, found: Mapping[str, Reserved]) -> bool:
         limited = [row for row in rows if row.resource != "slots" or row.limit]
         if item.start is None and "mem" in occupancy.asks(job).amounts:
             return True
-        if (item.start or 0) > instance.now and any(occupancy.full(r) < math.inf for r in limited):
+        if (item.start or 0) > instance.now and any(occupancy.full[r] < math.inf for r in limited):
             return True
     return False
 
@@ -152,7 +152,7 @@ def differences(instance: Instance, method: Method) -> tuple[str, list[str]]:
             other = (estimate, theirs.start, {} if theirs.start is not None else theirs.reserved)
         if ours != other:
             lines.append(f"{job.id}: {ours}, {other}")
-    return HELD if _holds_in_part(instance, found) else "", lines
+    return HELD if lines and _holds_in_part(instance, found) else "", lines
 
 
 #: Features of :mod:`paired_features` of which no rule is left out.

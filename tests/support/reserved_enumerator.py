@@ -6,9 +6,9 @@ minute, beside every way in which the jobs before may have theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
+from brute_force import allocations
 from slotwise import AdvanceReservation, Cluster, Host, Instance, Job, Params, Queue, RunningJob
 
 MINUTE = 60
@@ -87,23 +87,13 @@ def earliest_starts(instance: Instance) -> dict[str, int | None]:
             grown = [
                 [*before, (job, slots, time, end)]
                 for before in ways
-                for slots in _spread(job.slots, list(instance.cluster.hosts))
+                for slots in allocations(instance, job.slots)
                 if _fit(instance, [*before, (job, slots, time, end)])
             ]
             if grown:
                 ways, found[job.id] = grown, time
                 break
     return found
-
-
-def _spread(slots: int, hosts: list[Host]) -> Iterator[dict[str, int]]:
-    if not hosts:
-        if not slots:
-            yield {}
-        return
-    for taken in range(min(slots, hosts[0].slots) + 1):
-        for rest in _spread(slots - taken, hosts[1:]):
-            yield {hosts[0].name: taken, **rest} if taken else rest
 
 
 def _fit(instance: Instance, placed: list[Placed]) -> bool:

@@ -29,7 +29,7 @@ from .limits import Binding, limits_of
 from .priorities import associations_of
 from .priority_check import PriorityCheck, set_directly
 from .reasons import NEVER_SATISFIED, why_never
-from .requests import count_of, licence_counts, requested_of
+from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmNode, SlurmState
 from .several_partitions import (
@@ -43,8 +43,10 @@ from .several_partitions import (
 )
 from .site import (
     MAX_PRIORITY,
+    PARTS_OF_GPUS,
     SlurmSite,
     cluster_of,
+    count_of,
     facts_of,
     gres_resource,
     licence_name,
@@ -197,8 +199,6 @@ _RUNNING = frozenset(
 _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
 #: Characters of a reason that are kept.
 MAX_OF_A_REASON = 200
-#: Generic resources of the same devices: GPUs and parts of them.
-_DEVICES = frozenset({"gpu", "shard", "mps"})
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
 _PLANNED_TASKS = 20
 
@@ -326,31 +326,24 @@ class _SlurmJobs:
         self._check_devices()
 
     def _check_devices(self) -> None:
-        """Note nodes whose GPUs and parts of GPUs are of the same devices, for jobs that ask for a
-        kind of which another is in use or asked for.
-        """
-        split = [node for node in self.seen.nodes if len(_DEVICES & _kinds(node.gres)) > 1]
-        if not split:
-            return
-        wanted = {name for node in split for name, count in node.gres_used.items() if count}
+        """Note nodes whose GPUs have parts in use or asked for, for jobs that ask for GPUs."""
+        wanted = {name for node in self.seen.nodes for name, n in node.gres_used.items() if n}
         for job in filter(lambda job: is_running(job) or is_pending(job), self.seen.jobs):
             size, held = job.size, job.gres_by_node.values()
             wanted.update(size.gres_per_node, size.gres_per_job, size.gres_per_task)
             wanted.update(job.gres_held, *held)
-        kinds = sorted(_DEVICES & _kinds(name for node in split for name in node.gres))
-        if touched := [kind for kind in kinds if (_DEVICES & _kinds(wanted)) - {kind}]:
-            names = [node.name for node in split]
-            self.notes.touch(
-                f"{' and '.join(kinds)} of {some(names)}: of the same devices, taken as amounts of "
-                "their own", hosts=names, resources=map(_counted, touched),
-            )  # fmt: skip
+        for kind in sorted(_kinds(wanted).intersection(PARTS_OF_GPUS)):
+            if names := [node.name for node in self.seen.nodes if count_of(node.gres, kind)]:
+                text = f"which GPUs of {some(names)} have the {kind} of its jobs"
+                self.notes.touch(text, hosts=names, resources=("gpu",))
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
+        gpus = self._gpus(seen, allocation)
         job = replace(
             self._common(seen),
             slots=sum(allocation.values()),
-            res_req=self._held(seen, allocation),
-            gpu=self._gpus(seen, allocation),
+            res_req=self._held(seen, allocation, gpus),
+            gpu=f"num={gpus}/host" if gpus else "",
             exclusive=seen.places.sharing == "none" or self.facts.whole_nodes,
             reservation=self.reservations.of_running(seen, allocation),
         )
@@ -403,8 +396,10 @@ class _SlurmJobs:
         totals = {job.full_id: job.size.cpus for job in running}
         return shared_out(listed, totals, self.facts.nodes, self.facts.unit)
 
-    def _held(self, seen: SlurmJob, allocation: dict[str, int]) -> tuple[str, ...]:
-        """Return memory, generic resources and licences of a running job."""
+    def _held(self, seen: SlurmJob, allocation: dict[str, int], gpus: int) -> tuple[str, ...]:
+        """Return memory, generic resources and licences of a running job with GPUs on each
+        node.
+        """
         uses = []
         memory = {name: seen.memory.get(name, 0.0) for name in allocation}
         if not any(memory.values()) and self.facts.has_memory:
@@ -425,8 +420,9 @@ class _SlurmJobs:
             else:
                 uses.append(f"mem={most:g}/host")
         names = (*seen.gres_held, *(name for held in seen.gres_by_node.values() for name in held))
-        for name in sorted(_kinds(names) & self._consumed() - {"gpu"}):
-            if share := self._on_each(seen, allocation, name):
+        parts = {kind: part * gpus for kind, part in self.facts.parts_of_gpu.items() if gpus}
+        for name in sorted((_kinds(names) & self._consumed() - {"gpu"}) | parts.keys()):
+            if share := self._on_each(seen, allocation, name) + parts.get(name, 0):
                 uses.append(f"{gres_resource(name)}={share}/host")
         uses += [
             f"{licence_name(name)}={count}/job"
@@ -437,7 +433,7 @@ class _SlurmJobs:
     def _consumed(self) -> set[str]:
         return _kinds(name for node in self.seen.nodes for name in node.gres)
 
-    def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> str:
+    def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> int:
         share = self._on_each(seen, allocation, "gpu")
         by_socket = dict(seen.named).get("tres per socket", "")
         if not share and by_socket:
@@ -445,7 +441,7 @@ class _SlurmJobs:
                 f"GPUs of job {seen.full_id} ({by_socket} of a socket): it is taken to hold none",
                 hosts=tuple(allocation), resources=("gpu",),
             )  # fmt: skip
-        return f"num={share}/host" if share else ""
+        return share
 
     def _on_each(self, seen: SlurmJob, allocation: dict[str, int], kind: str) -> int:
         """Return how much of a generic resource a running job is taken to have on each node.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...display import some
@@ -13,8 +13,10 @@ from ...omissions import Change, Omission, OmissionMark
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
     FEATURE,
+    PARTS_OF_GPUS,
     SlurmSite,
     constraint_names,
+    count_of,
     feature_name,
     gres_resource,
     is_gpu,
@@ -73,10 +75,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     job = replace(job, size=size)
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
-    known = list(found.omitted)
-    _gres(size, found, of_job=is_beyond or _on_one(size))
-    if is_beyond:  # impossible under any assumption
-        found.omitted = known
+    _gres(size, facts, found, of_job=_on_one(size) or (is_beyond and size.nodes == 1))
     _features(job.places.features, job.size, facts, found)
     _licences(job.places.licences, found)
     _nodes(job, facts, found)
@@ -95,6 +94,8 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
             f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
             "started Slurm raises its limit to what fits"
         )
+    if is_beyond:  # impossible under any assumption
+        found.omitted = [item for item in found.omitted if not item.lifts]
     return found
 
 
@@ -112,36 +113,38 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
 
 
 def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
-    """Return the size of a job on as many nodes as its generic resources need, and whether all
-    nodes together have too little of them.
+    """Return the size of a job on as many nodes as it needs, and whether the most nodes that it may
+    have are too few or have too little together.
 
     Slurm prints one node for --gpus=12 although no node has 12: it is a minimum.
     """
-    size, is_beyond = job.size, False
-    if size.max_nodes is not None or size.tasks_per_node:
-        return size, is_beyond
+    size = job.size
     partitions = [item.nodes for name, item in facts.partitions.items() if name in job.partitions]
     inside = {name for names in partitions for name in names or facts.nodes} or {*facts.nodes}
-    nodes = size.nodes
-    for amounts, tasks in ((size.gres_per_job, 0), (size.gres_per_task, size.tasks)):
-        for name, count in amounts.items():
-            held = [count_of(n.gres, name) for n in facts.nodes.values() if n.name in inside]
-            most = max(held, default=0)
-            is_beyond |= count > (most if tasks else sum(held))
-            if most >= count and tasks:
-                nodes = max(nodes, math.ceil(tasks / (most // count)))
-            elif most and not tasks:
-                nodes = max(nodes, math.ceil(count / most))
-    if is_beyond or nodes == size.nodes:
+    free = [facts.nodes[name] for name in inside.difference(job.places.excluded) & {*facts.nodes}]
+    most = size.max_nodes or len(free)
+    nodes, is_beyond = size.nodes, size.nodes > len(free)
+    wanted = [
+        (count, [count_of(node.gres, name) for node in free])
+        for name, count in size.gres_per_job.items()
+    ]
+    wanted += [
+        (size.tasks, [count_of(node.gres, name) // (count or 1) for node in free])
+        for name, count in size.gres_per_task.items()
+    ]
+    wanted += [
+        (size.nodes, [count_of(node.gres, name) >= count for node in free])
+        for name, count in size.gres_per_node.items()
+    ]
+    if size.nodes > 1:
+        wanted.append((size.cpus, [node.cpus for node in free]))
+    for count, held in wanted:
+        is_beyond |= count > sum(sorted(held)[-most:])
+        nodes = max(nodes, math.ceil(count / max((1, *held))))
+    if is_beyond or nodes == size.nodes or size.tasks_per_node:
         return size, is_beyond
     cpus = max(size.cpus, nodes * size.cpus_per_task)
     return replace(size, nodes=nodes, tasks=max(size.tasks, nodes), cpus=cpus), is_beyond
-
-
-def count_of(held: Mapping[str, int], kind: str) -> int:
-    """Return the number of a generic resource, of which types are listed too or alone."""
-    typed = sum(count for name, count in held.items() if name.startswith(f"{kind}:"))
-    return held.get(kind) or typed
 
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -188,7 +191,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
             )
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
-            found.omit(f"it can start on {more} nodes: planned on {nodes}")
+            found.omit(f"it can start on {more} nodes: planned on {nodes}", mark="fit")
 
 
 def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -241,18 +244,22 @@ def _gpus_on_node(size: SlurmJobSize) -> int:
     return sum(count for name, count in _gres_on_node(size, Requested()).items() if is_gpu(name))
 
 
-def _gres(size: SlurmJobSize, found: Requested, *, of_job: bool) -> None:
+def _gres(size: SlurmJobSize, facts: SlurmSite, found: Requested, *, of_job: bool) -> None:
     """Set the GPUs and the other generic resources of each node; of_job: as those of the job."""
     wanted = _gres_on_node(size, found)
     gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
     if gpus:
         kinds = [name.partition(":")[2] for name in gpus if ":" in name]
-        per = "job" if gpus.keys() <= size.gres_per_job.keys() and of_job else "host"
+        per = "job" if of_job and not gpus.keys() & size.gres_per_node.keys() else "host"
         found.gpu = f"num={sum(gpus.values())}/{per}"
         if len(kinds) == 1:
             found.gpu += f":gmodel={kinds[0]}"
         elif kinds:
             found.omit(f"GPUs of several types ({', '.join(kinds)})", "amounts", of=["gpu"])
+    for name in filter(wanted.get, PARTS_OF_GPUS):
+        found.omit(f"which GPUs have its {name}", "amounts", of=["gpu", gres_resource(name)])
+    for name, share in facts.parts_of_gpu.items():
+        wanted[name] = wanted.get(name, 0) + share * sum(gpus.values())
     for name, count in wanted.items():
         if not is_gpu(name) and count:
             found.uses.append(f"{gres_resource(name)}={count}/host")
@@ -392,5 +399,6 @@ def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> Non
         time = "max_switch_wait" if wait is None else f"{wait / 60:g} minutes"
         found.omit(
             f"--switches={count}: planned on at most {count}; Slurm takes any number of switches "
-            f"once the job has waited for {time}"
+            f"once the job has waited for {time}",
+            mark="fit",
         )

@@ -368,6 +368,8 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     nodes, most = _read(found, "nodes", _node_range, (1, None))
     per_node = _read(found, "ntasks-per-node", _count, 0)
     tasks = _read(found, "ntasks", _count, per_node * nodes if per_node else nodes)
+    if "overcommit" in found.given:  # as one task of a node
+        tasks, per_node = nodes, 0
     per_task = _read(found, "cpus-per-task", _count, 1)
     memory = _read(found, "mem", _megabytes)
     by_cpu = _read(found, "mem-per-cpu", _megabytes)

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ...cluster import Cluster, ComputeUnit, Gpus, Host, ResourceDefinition, SharedResource
@@ -247,6 +247,8 @@ FOR_EVER = 1_000_000
 MAX_PRIORITY = 2**31 - 1
 #: Words that no feature can be as the name of a boolean resource.
 _RESERVED = frozenset({"type", "model", "status", "hname", "select", "rusage", "span", WEIGHT})
+#: Generic resources that are parts of GPUs.
+PARTS_OF_GPUS = ("mps", "shard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,8 @@ class SlurmSite:
     matching: frozenset[str] = frozenset()
     #: Kind of the network topology, "" if none.
     network: str = ""
+    #: Number of shards and the like of a GPU, if it is one number on all nodes, by kind.
+    parts_of_gpu: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def features_by_node(self) -> dict[str, tuple[str, ...]]:
@@ -344,7 +348,18 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         splits_tasks=_splitting(seen.version),
         matching=frozenset(_matching(seen)),
         network=_network(seen, settings.get("topologyplugin", "")),
+        parts_of_gpu=_parts_of_gpu(seen.nodes),
     )
+
+
+def _parts_of_gpu(nodes: Iterable[SlurmNode]) -> dict[str, int]:
+    found = {}
+    for kind in PARTS_OF_GPUS:
+        held = [(count_of(node.gres, kind), count_of(node.gres, "gpu")) for node in nodes]
+        shares = {divmod(parts, gpus or 1) for parts, gpus in held if parts or gpus}
+        if len(shares) == 1 and not (share := shares.pop())[1] and share[0]:
+            found[kind] = share[0]
+    return found
 
 
 def _network(seen: SlurmState, plugin: str) -> str:
@@ -436,6 +451,12 @@ def licence_name(name: str) -> str:
 def is_gpu(name: str) -> bool:
     """Whether a generic resource is GPUs."""
     return name == "gpu" or name.startswith("gpu:")
+
+
+def count_of(held: Mapping[str, int], kind: str) -> int:
+    """Return the number of a generic resource, of which types are listed too or alone."""
+    typed = sum(count for name, count in held.items() if name.startswith(f"{kind}:"))
+    return held.get(kind) or typed
 
 
 def gres_resource(name: str) -> str:
@@ -595,13 +616,14 @@ def site_of(instance: Instance) -> SlurmSite:
     words = words_of(instance)
     own = words.get("", {})
     hosts = instance.cluster.hosts
+    nodes = {host.name: _node_of_host(host) for host in hosts}
     threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
     return SlurmSite(
         unit=max(1, int(own.get("unit", "1"))),
         threads=max(1, threads),
         has_memory="memory" in own,
         whole_nodes="linear" in own,
-        nodes={host.name: _node_of_host(host) for host in hosts},
+        nodes=nodes,
         partitions={queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
         features=frozenset(name for host in hosts for name in host.booleans),
@@ -611,14 +633,16 @@ def site_of(instance: Instance) -> SlurmSite:
         splits_tasks=_splitting(instance.params.scheduler_version),
         matching=frozenset(filter(is_matching, (r.name for r in instance.cluster.resources))),
         network=own.get("TopologyPlugin", "").rpartition("/")[2],
+        parts_of_gpu=_parts_of_gpu(nodes.values()),
     )  # fmt: skip
 
 
 def _node_of_host(host: Host) -> SlurmNode:
     features = tuple(sorted(host.booleans))
     memory = host.amounts.get("mem", 0.0)
-    gpus = {f"gpu:{host.gpus.model}".rstrip(":"): host.gpus.count} if host.gpus else {}
-    return SlurmNode(host.name, (), host.slots, memory=memory, gres=gpus, features=features)
+    gres = {f"gpu:{host.gpus.model}".rstrip(":"): host.gpus.count} if host.gpus else {}
+    gres |= {kind: int(host.amounts.get(gres_resource(kind), 0)) for kind in PARTS_OF_GPUS}
+    return SlurmNode(host.name, (), host.slots, memory=memory, gres=gres, features=features)
 
 
 def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartition:
