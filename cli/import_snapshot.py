@@ -121,10 +121,6 @@ class Listings:
         folder = PrintedFolder({})
         if self.folder is not None:
             folder = printed_in(self.folder, ignored)
-            if not (folder.best or self.files):
-                from .import_slurm import instance_of_folder
-
-                return instance_of_folder(self.folder, self.now)
         there = dict(folder.best)
         print_notes(list(ignored.sentences()))
         lsids = [text.content for text in there.pop("lsid", ())]

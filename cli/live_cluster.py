@@ -59,6 +59,19 @@ def cluster_now(asking: Asking) -> Instance:
         raise InputError(wrong, hint=scheduler.down) from None
 
 
+def printed_instance(how: Listings) -> Instance:
+    """Return the instance of what the commands of either scheduler printed; notes go to stderr."""
+    from ..model.sources.lsf_state.folder import NoListingError
+    from .import_slurm import instance_of_folder
+
+    try:
+        return how.instance(how.site)
+    except NoListingError:
+        if how.folder is None or how.files:
+            raise
+        return instance_of_folder(how.folder, how.now)
+
+
 @command
 def snapshot(
     how: Listings,
@@ -85,7 +98,7 @@ def snapshot(
         if timeout is not None:
             raise InputError([Problem("limits commands, and the files are printed", "--timeout")])
         keep_inputs(written.output, how.files)
-        written.write(how.instance(how.site))
+        written.write(printed_instance(how))
         return
     if how.now is not None:
         raise InputError([Problem("is of printed files: give --from or --bjobs", "--now")])

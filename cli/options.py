@@ -171,6 +171,13 @@ def read_source(source: Path) -> Instance:
     return instance
 
 
+#: The message for a folder in place of an instance file.
+WANTED_OF_FOLDER = (
+    "give an instance file; `slotwise import lsf` makes one of LSF's configuration, `slotwise "
+    "snapshot --from` of listings"
+)
+
+
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """Return the result of :func:`read_source`, with the warnings as data."""
     from ..model.compact import freeze_objects, no_collection
@@ -180,9 +187,9 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     from ..model.sources.registry import whole_by_itself
 
     if is_inside(source) and os.path.isdir(source):  # False for a name that is too long
-        from .import_snapshot import Listings
-
-        return Listings(folder=source).instance(None), ()
+        raise InputError(
+            [Problem(f"cannot be read: Is a directory: {WANTED_OF_FOLDER}", str(source))]
+        )
     with no_collection():
         if str(source) == "-":
             found = loads_with_warnings(standard_input(), "<stdin>")

@@ -191,7 +191,8 @@ def test_what_is_no_file(name: str, reason: str, words: list[str], tmp_path: Pat
         assert isinstance(result.exception, InputError), result.output
         said = str(result.exception)
     if name in INSTANCES and reason == "Is a directory":
-        assert said.startswith(f"{path}: has no file with the output of bjobs, bhosts, bqueues or ")
+        listings, file = "has no file with the output of bjobs,", f"cannot be read: {reason}: give "
+        assert said.startswith((f"{path}: {listings}", f"{path}: {file}"))
     else:
         assert said == f"{path}: cannot be read: {reason}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...confined import check_inside, is_inside
-from ...errors import unreadable
+from ...errors import InputError, unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
 from ...formats.sniff import KINDS, kind_of_text
 from .bjobs import is_of_arrays
@@ -53,10 +53,15 @@ class PrintedFolder:
     configuration: Sequence[str] = ()
 
 
+class NoListingError(InputError):
+    """Nothing in a folder is the output of a command of LSF."""
+
+
 def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
     """Return the texts of a folder.
 
-    Files that are not read are added to `ignored`. Raises InputError if there is no folder.
+    Files that are not read are added to `ignored`. Raises InputError if there is no folder,
+    NoListingError if no file has the output of a command.
     """
     ranked: dict[str, dict[int, list[Text]]] = {}
     configuration = []
@@ -81,6 +86,8 @@ def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
         else:
             for text in others:
                 ignored.add(text.source, SAYS_LESS)
+    if not found:
+        raise NoListingError("has no file with the output of bjobs, bhosts or bqueues")
     return PrintedFolder(found, shorter, ignored.may_have(_NAMES), configuration)
 
 
