@@ -15,7 +15,8 @@ from ...solver.advice.likely import times_of
 from ...solver.advice.slots import free_when, hours
 from ..outlook_text import short_reason
 from .access import Viewer
-from .board import BoardRow, BoardState, PlannedRow
+from .board import BoardRow, BoardState, PlannedRow, StartMove
+from .differences import RowChange
 from .polled import shifted
 from .polls import zero_of
 
@@ -225,14 +226,14 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
         "reason": planned.listed.waits_for,
         "cautions": [item.name for item in predicted.cautions],
         "possible_cautions": [item.name for item in predicted.possible_cautions],
-        "changed": None if planned.change is None else _change_record(planned, instance),
+        "changed": _change_record(planned.change, instance),
     }
     return found
 
 
-def _change_record(planned: PlannedRow, instance: Instance) -> dict[str, Any]:
-    change = planned.change
-    assert change is not None
+def _change_record(change: RowChange | None, instance: Instance) -> dict[str, Any] | None:
+    if change is None:
+        return None
     return {
         "kind": change.kind,
         "by": change.by,
@@ -290,16 +291,55 @@ def job_record(
 def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]]:
     """Return how the starts of a job have moved, the last state first."""
     by = -zero_of(instance)
-    return [_times(shifted(asdict(move), by), instance) for move in reversed(planned.moves)]
+    return [
+        {
+            **_times(shifted(_starts_of(move), by), instance),
+            "change": _change_record(move.change, instance),
+        }
+        for move in reversed(planned.moves)
+    ]
+
+
+def _starts_of(move: StartMove) -> dict[str, int | None]:
+    starts = "at", "as_configured", "possible", "likely"
+    return {name: getattr(move, name) for name in starts}
+
+
+def left_record(
+    state: BoardState, job: str, head: dict[str, Any], viewer: Viewer
+) -> dict[str, Any]:
+    """Return where a job runs that is not pending, and its earlier estimates."""
+    found: dict[str, Any] = {"state": head, "now": None, "run": None, "moves": []}
+    if state.polled is None:
+        return found
+    instance, planned = state.polled.instance, state.left.get(job)
+    found["now"] = instance.now
+    runs = (run for run in instance.running if run.job.id == job and viewer.sees(run.job.user))
+    for run in runs:
+        times = {
+            "submit": run.job.submit,
+            "started": run.start,
+            "until": expected_finish(instance, run),
+        }
+        found["run"] = {
+            "user": run.job.user,
+            "queue": run.job.queue,
+            "slots": run.slots,
+            "on": dict(run.allocation),
+            **_times(times, instance),
+        }
+    if planned is not None and viewer.sees(planned.listed.user):
+        found["moves"] = moves_record(planned, instance)
+    return found
 
 
 def place_record(
     state: BoardState, planned: PlannedRow, instance: Instance, viewer: Viewer
 ) -> list[dict[str, Any]]:
-    """Return the hosts on which a job starts as configured, with the jobs there until it starts.
+    """Return the hosts of a job's start as configured and of its possible one, with their jobs.
 
-    () if its start is of an earlier state than the last whole plan. Jobs that the viewer does not
-    see are listed apart, without their ids.
+    Planned jobs are those that start until then. () if its start is of an earlier state than the
+    last whole plan. Jobs that the viewer does not see are listed apart, without their ids.
     """
     predicted, whole = planned.predicted, state.planned
     if predicted.as_configured is None or whole is None or whole.number != planned.number:
@@ -307,8 +347,9 @@ def place_record(
     shift = planned.zero - zero_of(instance)
     slots_of = {host.name: host.slots for host in whole.instance.cluster.hosts}
     found: dict[str, dict[str, Any]] = {
-        name: {"host": name, "slots": slots_of[name], "jobs": [], "others": []}
-        for name in list(predicted.as_configured_on)[:MAX_HOSTS]
+        name: {"host": name, "slots": slots_of[name], "jobs": [], "others": [], "could_start": None}
+        for name in [*{**predicted.as_configured_on, **predicted.possible_on}][:MAX_HOSTS]
+        if name in slots_of
     }
 
     def put(kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None) -> None:
@@ -327,6 +368,12 @@ def place_record(
     for item in () if state.latest is None else state.latest.configured.values():
         if item.start is not None and item.start <= predicted.as_configured:
             put("planned", item.job, item.allocation, item.start, item.finish)
+    if predicted.possible is not None and predicted.possible < predicted.as_configured:
+        length = predicted.as_configured_end
+        end = None if length is None else predicted.possible + length - predicted.as_configured
+        times = shifted({"start": predicted.possible, "end": end}, shift)
+        for name in found.keys() & predicted.possible_on.keys():
+            found[name]["could_start"] = {"slots": predicted.possible_on[name], **times}
     return list(found.values())
 
 

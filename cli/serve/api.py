@@ -29,6 +29,7 @@ from .answers import (
     finite,
     job_record,
     jobs_record,
+    left_record,
     plan_record,
     state_record,
 )
@@ -38,6 +39,7 @@ from .described import (
     AskAnswer,
     Health,
     JobAnswer,
+    JobLeft,
     JobsAnswer,
     PlanAnswer,
     SlotsAnswer,
@@ -145,7 +147,8 @@ class Answers:
         if row is None or state.polled is None or not viewer.sees(row.job.user):
             history = await self.history(job, viewer)
             text = "this job is not pending: it has started, finished or never waited here"
-            return problem(404, text, state=self.head(state, viewer), history=history)
+            found = shown(left_record(state, job, self.head(state, viewer), viewer), state, viewer)
+            return problem(404, text, history=history, **found)
         found = job_record(state, row, self.head(state, viewer), viewer)
         found["history"] = await self.history(job, viewer)
         if explain:
@@ -173,7 +176,7 @@ class Answers:
         return self.of_state(request, "plan", plan_record)
 
     async def ask(self, request: Request) -> Response:
-        """Return when the job of a line ({"line": …}) or script ({"script": …}) would start."""
+        """Return when a job would start: of a line, of a script, or one that waits, changed."""
         state, viewer = self.service.board.state, viewer_of(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
             return problem(415, f"the body must be of the type {_JSON}")
@@ -396,7 +399,8 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
         )
 
     add(answers.jobs, "/jobs", answers_of(JobsAnswer, 304), "user", "queue")
-    add(answers.one_job, "/jobs/{job:path}", answers_of(JobAnswer, 404, 429, 503), "explain")
+    one = answers_of(JobAnswer, 404, 429, 503, unknown=JobLeft)
+    add(answers.one_job, "/jobs/{job:path}", one, "explain")
     add(answers.plan, "/plan", answers_of(PlanAnswer, 304))
     question = {_JSON: {"schema": TypeAdapter(AskedJob).json_schema()}}
     add(

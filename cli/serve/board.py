@@ -24,8 +24,8 @@ STARTS = ("as_configured", "estimate", "possible")
 STALE_AFTER = 3
 
 
-#: Moves of a job's starts that are kept without a store.
-MAX_MOVES = 100
+#: Moves of a job's starts that are kept without a store, and jobs that wait no longer.
+MAX_MOVES, MAX_LEFT = 100, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class StartMove:
     possible: int | None
     #: Median of the forecast.
     likely: int | None = None
+    #: Change of the start as configured since the state before, None if it did not move.
+    change: RowChange | None = None
 
     def differs(self, other: StartMove) -> bool:
         """Whether a start differs from that of another state."""
@@ -122,6 +124,8 @@ class BoardState:
     unplanned: str = ""
     #: Why there is no forecast though there is a log, "" if there is one.
     not_forecast: str = ""
+    #: The last starts of the jobs that wait no longer, the latest of these jobs last.
+    left: Mapping[str, PlannedRow] = field(default_factory=dict)
     #: Serialised answers by name; filled on demand, dropped with the state.
     answers: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
@@ -162,8 +166,17 @@ class Board:
         with self._lock:
             found = replace(self._state, polled=polled, problem="", failures=0)
             if not same:
-                found = replace(found, rows=_composed(polled, self._rows), planning=True)
+                left = self._left(polled)
+                rows = _composed(polled, self._rows)
+                found = replace(found, rows=rows, left=left, planning=True)
             self._swap(found)
+
+    def _left(self, polled: Polled) -> dict[str, PlannedRow]:
+        """Return the rows of the jobs that wait no longer, those of a poll among them."""
+        waiting = {job.id for job in polled.instance.pending}
+        found = {**self._state.left, **self._rows}
+        gone = [job for job in found if job not in waiting]
+        return {job: found[job] for job in gone[-MAX_LEFT:]}
 
     def failed(self, problem: str, failures: int) -> None:
         """Take a failed poll: the last state remains, with the message."""
@@ -246,10 +259,11 @@ class Board:
                 events,
                 frozenset(ahead & events.came),
             )
+            ahead.add(job)
+            moves = _moved(old, row, change)
             if change is None and old is not None:
                 change = old.change
-            found[job] = replace(row, change=change, moves=_moved(old, row))
-            ahead.add(job)
+            found[job] = replace(row, change=change, moves=moves)
         return found
 
     def _swap(self, state: BoardState) -> None:
@@ -270,11 +284,13 @@ def _rows(
         yield PlannedRow(listed, predicted, number, at, zero, origin, number, likely=quantiles)
 
 
-def _moved(before: PlannedRow | None, row: PlannedRow) -> tuple[StartMove, ...]:
+def _moved(
+    before: PlannedRow | None, row: PlannedRow, change: RowChange | None = None
+) -> tuple[StartMove, ...]:
     """Return how the starts of a job have moved until this row."""
     moves = () if before is None else before.moves
     likely = None if row.likely is None else row.of(row.likely.likely)
-    move = StartMove(row.at, row.start, row.of(row.predicted.possible), likely)
+    move = StartMove(row.at, row.start, row.of(row.predicted.possible), likely, change)
     if moves and not move.differs(moves[-1]):
         return moves
     return (*moves[-MAX_MOVES:], move)

@@ -9,8 +9,8 @@ from typing import Any, Final
 from .answers import JobsAnswer, StateTime
 
 __all__ = [
-    "AccuracyAnswer", "AskAnswer", "Health", "JobAnswer", "JobsAnswer", "PlanAnswer", "SlotsAnswer",
-    "answers_of",
+    "AccuracyAnswer", "AskAnswer", "Health", "JobAnswer", "JobLeft", "JobsAnswer", "PlanAnswer",
+    "SlotsAnswer", "answers_of",
 ]  # fmt: skip
 
 
@@ -36,7 +36,7 @@ class JobAnswer:
     #: Sentences on its start.
     lines: list[str]
     outlook: dict[str, Any] | None
-    #: Hosts of its start, with the jobs there until then.
+    #: Hosts of its start and of the possible one, with the jobs there until then.
     place: list[dict[str, Any]]
     #: Starts of earlier states, and those in the store.
     moves: list[dict[str, Any]]
@@ -44,6 +44,21 @@ class JobAnswer:
     #: With explain=true: why it waits, and commands that would help.
     explanation: dict[str, Any] | None = None
     commands: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLeft:
+    """A job that is not pending."""
+
+    error: str
+    state: StateTime
+    #: Second of the state, null before the first one.
+    now: int | None
+    #: Its start, its latest end, its hosts, slots, user and queue; null if it does not run.
+    run: dict[str, Any] | None
+    #: Estimates while it waited: of the last states, and those in the store.
+    moves: list[dict[str, Any]]
+    history: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +124,18 @@ _CAUSES: Final[Mapping[int, str]] = {
 _OF_ALL: Final = (400, 401, 403, 414, 421)
 
 
-def answers_of(body: type | str, *more: int, is_open: bool = False) -> dict[int | str, Any]:
+def answers_of(
+    body: type | str, *more: int, is_open: bool = False, unknown: type = Refused
+) -> dict[int | str, Any]:
     """Return the answers of a path by status. body: of 200; a media type if it is no record.
 
-    more: statuses of this path alone. is_open: whether it needs no access.
+    more: statuses of this path alone. is_open: whether it needs no access. unknown: body of 404.
     """
     record: dict[str, Any] = {"model": body}
     done = {"content": {body: {}}} if isinstance(body, str) else record
     found: dict[int | str, Any] = {200: {"description": "The answer.", **done}}
     for status in sorted((*more, *(() if is_open else _OF_ALL))):
-        refused = {} if status == 304 else {"model": body if is_open else Refused}
+        model = body if is_open else unknown if status == 404 else Refused
+        refused = {} if status == 304 else {"model": model}
         found[status] = {"description": _CAUSES[status], **refused}
     return found

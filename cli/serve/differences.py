@@ -31,6 +31,8 @@ class RowChange:
     because: str
     #: Time of the state with the change, in seconds of the service's clock.
     at: int
+    #: Jobs that the reason names.
+    named: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -103,16 +105,24 @@ def change_of(
     if old is None or new is None:
         if old is new:
             return None
-        return RowChange("other", 0, _reason(now, events, ahead, earlier=new is not None), now.at)
+        because, named = _reason(now, events, ahead, earlier=new is not None)
+        return RowChange("other", 0, because, now.at, named)
     moved = new - old
     if abs(moved) < MIN_MOVE:
         return None
     kind: ChangeKind = "later" if moved > 0 else "earlier"
-    return RowChange(kind, abs(moved), _reason(now, events, ahead, earlier=moved < 0), now.at)
+    because, named = _reason(now, events, ahead, earlier=moved < 0)
+    return RowChange(kind, abs(moved), because, now.at, named)
 
 
-def _reason(now: KnownStart, events: PollEvents, ahead: frozenset[str], *, earlier: bool) -> str:
-    """Return the events that may have moved a start, the likeliest first; "": none.
+#: Events as words, "" if there are none, and the jobs that they name.
+_Reason: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+def _reason(
+    now: KnownStart, events: PollEvents, ahead: frozenset[str], *, earlier: bool
+) -> _Reason:
+    """Return the events that may have moved a start, the likeliest first.
 
     Events on the job's hosts come first, then those anywhere.
     """
@@ -130,14 +140,14 @@ def _reason(now: KnownStart, events: PollEvents, ahead: frozenset[str], *, earli
     for what, found in releasing if earlier else taking:
         if found:
             return _named(found, what)
-    return ""
+    return "", ()
 
 
-def _named(jobs: Iterable[str], what: str) -> str:
+def _named(jobs: Iterable[str], what: str) -> _Reason:
     names = sorted(jobs)
     if len(names) == 1:
-        return f"job {names[0]} {what}"
-    more = len(names) - MAX_NAMED
-    shown = " and ".join(names[:MAX_NAMED]) if more <= 0 else ", ".join(names[:MAX_NAMED])
+        return f"job {names[0]} {what}", (names[0],)
+    more, first = len(names) - MAX_NAMED, tuple(names[:MAX_NAMED])
+    shown = " and ".join(first) if more <= 0 else ", ".join(first)
     rest = f" and {more} more" if more > 0 else ""
-    return f"jobs {shown}{rest} {what.replace('was ', 'were ')}"
+    return f"jobs {shown}{rest} {what.replace('was ', 'were ')}", first

@@ -40,7 +40,13 @@ class _SeenJobs:
         for poll in filter(None, (state.polled, state.planned)):
             for job in (*poll.instance.pending, *(run.job for run in poll.instance.running)):
                 seen[viewer.sees(job.user)].add(job.id)
-        return cls(frozenset(seen[True]), frozenset(seen[False]))
+        rows = (*state.left.values(), *(row.planned for row in state.rows))
+        for row in rows:  # what moved their starts may have left the cluster
+            if row is not None and viewer.sees(row.listed.user):
+                seen[True].add(row.listed.job)
+                changes = [move.change for move in row.moves if move.change is not None]
+                seen[False].update(name for change in changes for name in change.named)
+        return cls(frozenset(seen[True]), frozenset(seen[False] - seen[True]))
 
     def without_others(self, record: Any) -> Any:
         """Return a record in which sentences and lists name no job of others."""

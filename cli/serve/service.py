@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...model.display import DAY
-from ...model.errors import InputError
+from ...model.display import DAY, WrittenTimes, iso_time
+from ...model.errors import InputError, UnknownNameError
 from ...model.input_limits import STRICT, limited
+from ...model.omissions import sentences
 from ..watched import explained
 from .access import Access, Viewer
 from .board import Board, BoardState
@@ -23,12 +24,15 @@ from .questions import TIME_LIMIT, QuestionQueue
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
+    from ...model.job import Job
     from .keeping import StoreKeeper
 
 #: Answers that are kept for further requests.
 MAX_KEPT = 200
 #: Characters of the bsub line, and of the job script, of a question.
 MAX_LINE, MAX_SCRIPT = 4_096, 65_536
+#: Largest number of slots, and of seconds, that a question may ask for.
+MAX_NUMBER = 10**9
 
 
 @dataclass(slots=True)
@@ -120,14 +124,25 @@ class Service:
         return self.questions.ask(call, client)
 
     def ask(self, instance: Instance, asked: AskedJob, viewer: Viewer, client: str) -> Future[Any]:
-        """Find when a job would start; raise TooManyQuestions if too many wait."""
+        """Find when a job would start; raise TooManyQuestions if too many wait.
+
+        Raises UnknownNameError for a change of a job that is not pending, or not seen.
+        """
         user = viewer.user or asked.user
+        if asked.job:
+            seen = {job.id: job for job in instance.pending if viewer.sees(job.user)}
+            if asked.job not in seen:
+                raise UnknownNameError("this job is not pending")
+            job = seen[asked.job]
+            return self.questions.ask(partial(changed_record, instance, job, asked), client)
         return self.questions.ask(lambda cancel: ask_record(instance, asked, user, cancel), client)
 
 
 @dataclass(frozen=True, slots=True)
 class AskedJob:
-    """The body of a question: a bsub or sbatch line, or the text of a job script."""
+    """The body of a question: a bsub or sbatch line, the text of a job script, or a pending job
+    with another number of slots or another run limit.
+    """
 
     #: A bsub line, with or without the word bsub; "" with a script alone.
     line: str = ""
@@ -137,24 +152,34 @@ class AskedJob:
     user: str = "user"
     #: Whether other requests are tried that start earlier.
     explore: bool = False
+    #: Id of a pending job, and what it would ask for, None: as it does; the limit in seconds.
+    job: str = ""
+    slots: int | None = None
+    run_limit: int | None = None
 
     @classmethod
     def of(cls, record: object) -> AskedJob:
         """Return the question of a JSON body; raise InputError with everything that is wrong."""
         if not isinstance(record, dict):
             raise InputError('the body must be an object such as {"line": "bsub -n 8"}')
-        kinds = {"line": str, "script": (str, type(None)), "user": str, "explore": bool}
+        text, number = (str,), (int, type(None))
+        kinds: dict[str, tuple[type, ...]] = {"job": text, "slots": number, "run_limit": number}
+        kinds |= {"line": text, "script": (str, type(None)), "user": text, "explore": (bool,)}
         wrong = [f"unknown key {key!r}: use {', '.join(kinds)}" for key in record.keys() - kinds]
         wrong += [
             f"{key}: {type(record[key]).__name__} is not accepted"
             for key, kind in kinds.items()
-            if key in record and not isinstance(record[key], kind)  # type: ignore[arg-type]
+            if key in record and type(record[key]) not in kind
         ]
         if wrong:
             raise InputError("; ".join(map(str, wrong)))
         found = cls(**record)
-        if not found.line.strip() and not (found.script or "").strip():
-            raise InputError("give a bsub line or a job script")
+        has_line = bool(found.line.strip() or (found.script or "").strip())
+        numbers = [item for item in (found.slots, found.run_limit) if item is not None]
+        if has_line == bool(found.job):
+            raise InputError("give a bsub line or a job script, or a job")
+        if bool(numbers) != bool(found.job) or any(not 0 < n <= MAX_NUMBER for n in numbers):
+            raise InputError(f"with a job, and only then: slots or run_limit, 1 to {MAX_NUMBER}")
         if len(found.line) > MAX_LINE:
             raise InputError(f"line: {len(found.line)} characters, at most {MAX_LINE} are accepted")
         if len(found.script or "") > MAX_SCRIPT:
@@ -183,6 +208,38 @@ def ask_record(
             cancel=cancel,
         )
     return {"answer": found.to_dict(), "lines": answer_sentences(instance, found)}
+
+
+def changed_record(
+    instance: Instance, job: Job, asked: AskedJob, cancel: threading.Event
+) -> dict[str, Any]:
+    """Return when a pending job would start with a change of its request, and its commands."""
+    from ...solver.advice.suggestions import limit_text, refusal, with_limit, with_slots
+    from ...solver.advice.what_if import WhatIfPlanner
+    from ..brief import command_of
+    from ..explain import placed_text
+
+    edited, changes = job, []
+    if asked.slots is not None:
+        edited = with_slots(edited, asked.slots)
+        changes.append(f"with -n {asked.slots}")
+    if asked.run_limit is not None:
+        edited = with_limit(edited, asked.run_limit)
+        changes.append(f"with -W {limit_text(asked.run_limit)}")
+    if refused := refusal(instance, edited, job.queue):
+        raise InputError(refused)
+    asker = WhatIfPlanner(instance, time_limit=TIME_LIMIT, cancel=cancel)
+    found = asker.answer_with_omissions(edited)
+    clock = WrittenTimes.of(instance, [found.start, found.finish])
+    answer = {
+        "start": found.start,
+        "start_time": iso_time(instance.origin, found.start),
+        "on": dict(found.allocation),
+        "waits_for": found.waits_for,
+        "commands": [command_of(instance, job.id, change) for change in changes],
+    }
+    text = placed_text(clock, f"job {job.id}", found, asker.method)
+    return {"answer": answer, "lines": [text, *sentences(found.omissions, of_one=True)]}
 
 
 def slots_record(

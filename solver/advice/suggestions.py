@@ -165,6 +165,11 @@ def limit_text(seconds: int) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}"
 
 
+def refusal(instance: Instance, edited: Job, queue: str) -> str:
+    """Return why a pending job of a queue may not be changed so, "" if it may."""
+    return next(refusals(instance, edited), "") or cut_short(instance, edited, queue)
+
+
 def cut_short(instance: Instance, job: Job, queue: str) -> str:
     """Return the limit of a queue that would end the job, "" if there is none.
 
@@ -280,9 +285,7 @@ class Trials:
         """
         forecast = self.forecast
         self.count()
-        refused = next(refusals(forecast.instance, edited), None) or cut_short(
-            forecast.instance, edited, self.demand.job.queue
-        )
+        refused = refusal(forecast.instance, edited, self.demand.job.queue)
         if refused or forecast.stopped():
             return StartAnswer(edited, None)
         if forecast.method == "optimal":

@@ -114,6 +114,76 @@ def test_one_job_and_one_that_is_gone(quiet: Lab) -> None:
     assert [move["as_configured"] for move in found["moves"]] == [7200]
     gone = get(quiet.app, "/jobs/9%2F9")
     assert (gone.status, gone.data["error"][:22]) == (404, "this job is not pendin")
+    assert (gone.data["run"], gone.data["moves"], gone.data["history"]) == (None, [], [])
+    dashed = {host["host"] for host in found["place"] if host["could_start"]}
+    assert dashed == set(found["outlook"]["possible_on"])
+
+
+def after(state: Instance, seconds: int, *, starts: str = "", ends: str = "") -> Instance:
+    """A later state, in which a pending job has started on its first host, or a run has ended."""
+    jobs = {job.id: job for job in state.pending}
+    now = state.now + seconds
+    running = tuple(run for run in state.running if run.job.id != ends)
+    if starts:
+        run = sw.RunningJob(jobs[starts], now, {state.cluster.hosts[0].name: jobs[starts].slots})
+        running = (*running, run)
+    pending = tuple(job for job in state.pending if job.id != starts)
+    return replace(state, now=now, running=running, pending=pending)
+
+
+@pytest.mark.parametrize("seen_by", ["user", "eve"])
+def test_what_was_told_of_a_job_that_has_started(seen_by: str) -> None:
+    """Its start, and the starts told before with their causes; to its user alone."""
+    first = two_users()
+    held = sw.RunningJob(Job("9", 2, run_limit=7200, user="ben"), start=0, allocation={"a": 2})
+    first = replace(first, origin=joint_wins().origin, running=(held,))
+    second = after(first, 600, ends="9")
+    third = after(second, 60, starts="1")
+    here = lab(first, second, third, access=Access.of("127.0.0.1", None, "x-user"))
+    user = "ana" if seen_by == "user" else "eve"
+    here.poll()
+    moves = get(here.app, "/jobs/1", x_user="ana").data["moves"]
+    change = moves[0]["change"]
+    assert (change["kind"], change["by"]) == ("earlier", 6600)
+    assert change["because"] == "another job finished"
+    here.poll()
+    found = get(here.app, "/jobs/1", x_user=user)
+    assert found.status == 404
+    if seen_by == "eve":
+        assert (found.data["run"], found.data["moves"]) == (None, [])
+        return
+    run = found.data["run"]
+    assert (run["started"], run["until"], run["on"]) == (660, 720, {"a": 2})
+    assert [move["as_configured"] for move in found.data["moves"]] == [600, 7200]
+    assert found.data["moves"][0]["change"] == change
+
+
+@pytest.mark.parametrize(
+    "changes", [{"slots": 2}, {"run_limit": 1800}, {"slots": 4, "run_limit": 1800}]
+)
+def test_a_pending_job_is_asked_with_changes(asking: Lab, changes: dict[str, int]) -> None:
+    """The start in its place in the queue, as `explain` has it for its suggestions."""
+    found = post(asking.app, "/ask", {"job": "large", **changes})
+    assert found.status == 200, found.body
+    state = joint_wins()
+    names = {"slots": changes.get("slots"), "run_limit": changes.get("run_limit")}
+    given = {name: value for name, value in names.items() if value is not None}
+    pending = tuple(replace(job, **given) if job.id == "large" else job for job in state.pending)
+    expected = {row.job: row for row in sw.outlook(replace(state, pending=pending))}["large"]
+    assert found.data["answer"]["start"] == expected.as_configured
+    assert len(found.data["answer"]["commands"]) == len(changes)
+    assert found.data["lines"][0].startswith("job large starts ")
+
+
+@pytest.mark.parametrize("user", ["ben", "eve"])
+def test_only_ones_own_job_is_asked_with_changes(user: str) -> None:
+    here = lab(two_users(), access=Access.of("127.0.0.1", None, "x-user"))
+    here.service.questions.start()
+    found = post(here.app, "/ask", {"job": "1", "slots": 1}, x_user=user)
+    unknown = post(here.app, "/ask", {"job": "77", "slots": 1}, x_user=user)
+    assert (found.status, found.data) == (404, unknown.data)
+    assert post(here.app, "/ask", {"job": "1", "slots": 1}, x_user="ana").status == 200
+    here.service.questions.stop()
 
 
 def test_why_and_what_would_help(asking: Lab) -> None:
@@ -183,6 +253,12 @@ HOSTILE: dict[str, Any] = {
     "many elements": {"line": "bsub -J 'a[1-100000000]' true"},
     "requirement": {"line": "bsub -R '" + "(" * 3000 + "' true"},
     "queue": {"line": "bsub -q nowhere -n 1"},
+    "job and line": {"line": "-n 1", "job": "large", "slots": 1},
+    "job alone": {"job": "large"},
+    "change alone": {"line": "-n 1", "slots": 1},
+    "no slots": {"job": "large", "slots": 0},
+    "truth": {"job": "large", "slots": True},
+    "huge": {"job": "large", "run_limit": 10**400},
 }
 
 
@@ -229,6 +305,7 @@ def test_the_interface_describes_itself(quiet: Lab, asking: Lab) -> None:
         "JobsAnswer": get(quiet.app, "/jobs").data,
         "StateTime": get(quiet.app, "/jobs").data["state"],
         "JobAnswer": get(quiet.app, "/jobs/large").data | {"explanation": 0, "commands": 0},
+        "JobLeft": get(quiet.app, "/jobs/nobody").data,
         "PlanAnswer": get(quiet.app, "/plan").data,
         "SlotsAnswer": get(asking.app, "/slots").data,
         "AccuracyAnswer": get(quiet.app, "/accuracy").data,

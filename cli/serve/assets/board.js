@@ -294,10 +294,7 @@
     S.fill(S.by("answer"), S.element("p", { class: "soft", text: "Planning …" }));
     try {
       const body = text.includes("\n") ? { script: text, line: "", explore: true } : { line: text, explore: true };
-      const reply = await fetch(`${S.up}ask`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), credentials: "same-origin" });
-      const found = await reply.json();
-      if (!reply.ok) throw new Error(found.error || reply.statusText);
-      drawAnswer(found);
+      drawAnswer(await S.post("ask", body));
     } catch (error) {
       S.fill(S.by("answer"), S.element("p", { class: "bad", role: "alert", text: S.shown(error.message) }));
     }

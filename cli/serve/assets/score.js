@@ -23,16 +23,14 @@
   }
 
   function diagram(rows) {
-    const ns = "http://www.w3.org/2000/svg";
-    const make = (tag, attributes) => { const item = document.createElementNS(ns, tag); for (const [key, value] of Object.entries(attributes)) item.setAttribute(key, value); return item; };
-    const svg = make("svg", { viewBox: "0 0 220 220", class: "reliability", role: "img" });
+    const svg = S.svg("svg", { viewBox: "0 0 220 220", class: "reliability", role: "img" });
     const worst = Math.max(...rows.map((row) => Math.abs(row.share - row.level)));
     svg.setAttribute("aria-label", `Reliability: the shares of jobs that had started differ from the levels of the forecast by up to ${Math.round(100 * worst)} points.`);
     const at = (level, value) => `${10 + 200 * level} ${210 - 200 * value}`;
-    svg.append(make("path", { class: "grid", d: "M10 10V210H210V10Z", fill: "none" }), make("path", { class: "grid", d: `M${at(0, 0)}L${at(1, 1)}` }));
+    svg.append(S.svg("path", { class: "grid", d: "M10 10V210H210V10Z", fill: "none" }), S.svg("path", { class: "grid", d: `M${at(0, 0)}L${at(1, 1)}` }));
     for (const [key, style] of [["share", "likely"], ["calibrated", "possible"]]) {
       const points = rows.filter((row) => row[key] !== null);
-      if (points.length) svg.append(make("path", { class: style, d: points.map((row, number) => `${number ? "L" : "M"}${at(row.level, row[key])}`).join("") }));
+      if (points.length) svg.append(S.svg("path", { class: style, d: points.map((row, number) => `${number ? "L" : "M"}${at(row.level, row[key])}`).join("") }));
     }
     const list = S.element("tbody", {}, ...rows.map((row) => S.element("tr", {}, S.element("td", { text: share(row.level) }), S.element("td", { class: "number", text: share(row.share) }), S.element("td", { class: "number", text: share(row.calibrated) }))));
     const head = S.element("thead", {}, S.element("tr", {}, S.element("th", { scope: "col", text: "Forecast says" }), S.element("th", { scope: "col", class: "number", text: "Had started" }), S.element("th", { scope: "col", class: "number", text: "Calibrated" })));

@@ -44,8 +44,9 @@
     return record[name] === null || record[name] === undefined ? "" : `second ${record[name]}`;
   };
 
-  S.get = async function (path) {
-    const answer = await fetch(S.up + path, { headers: { accept: "application/json" }, credentials: "same-origin" });
+  S.post = (path, body) => S.get(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  S.get = async function (path, more) {
+    const answer = await fetch(S.up + path, { headers: { accept: "application/json" }, credentials: "same-origin", ...more });
     if (answer.status === 401) { location.href = `${S.up}login`; throw new Error("sign in"); }
     const record = await answer.json();
     if (!answer.ok) throw Object.assign(new Error(record.error || answer.statusText), { record, status: answer.status });
@@ -114,12 +115,45 @@
     open();
   };
   S.say = function (text) { const box = S.by("said"); if (box && text) box.textContent = text; };
+  const NS = "http://www.w3.org/2000/svg";
+  S.svg = function (tag, attributes, ...children) {
+    const item = document.createElementNS(NS, tag);
+    for (const [key, value] of Object.entries(attributes)) item.setAttribute(key, value);
+    item.append(...children);
+    return item;
+  };
+
+  /** What a second of the cluster lacks to one of its local clock; null without dates. */
+  function toClock(now, stamp) {
+    const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(stamp) || ["", "+", 0, 0];
+    const east = Number(`${sign}1`) * (3600 * hours + 60 * minutes);
+    return /^\d{4}-/.test(stamp) ? Date.parse(stamp) / 1000 + east - now : null;
+  }
+
+  /** A second of the cluster as a clock time, or as the time from now where it has no dates. */
+  S.clock = function (time, now, stamp) {
+    const shift = toClock(now, stamp);
+    if (shift === null) return time === now ? "now" : `${time > now ? "+" : ""}${S.duration(time - now)}`;
+    const [told, here] = [time, now].map((each) => new Date(1000 * (each + shift)).toISOString());
+    return S.when(told, here).filter(Boolean).join(" ");
+  };
+
+  /** Round times from low to high, at most so many. */
+  S.ticks = function (low, high, most, now, stamp) {
+    const steps = [60, 300, 600, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
+    const step = steps.find((each) => (high - low) / each < most) ?? (high - low) / most;
+    const shift = toClock(now, stamp) ?? -now;
+    const found = [];
+    for (let time = Math.ceil((low + shift) / step) * step - shift; time <= high; time += step) found.push(time);
+    return found;
+  };
+
   S.copyable = function (line) {
     const code = S.element("code", { class: "line", tabindex: "0", text: S.shown(line) });
     const button = S.element("button", { type: "button", text: "Copy" });
     button.addEventListener("click", async () => {
       try { await navigator.clipboard.writeText(line); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(code); }
     });
-    return S.element("div", {}, code, button);
+    return S.element("div", { class: "lc" }, code, button);
   };
 })(Slotwise);
