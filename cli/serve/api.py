@@ -230,9 +230,9 @@ class Answers:
             return problem(status, shown(str(error), state, viewer))
 
     async def accuracy(self, request: Request, by: str = "method") -> Response:
-        """Return how right the estimates were."""
-        store, state = self.service.store, self.service.board.state
-        head = self.head(state, viewer_of(request))
+        """Return how right the estimates were; job by job those that the viewer sees."""
+        store, state, viewer = self.service.store, self.service.board.state, viewer_of(request)
+        head = self.head(state, viewer)
         if store is None:
             return json_response({"state": head, "accuracy": None})
         group = next((name for name in GROUPED if name == by), None)
@@ -245,7 +245,9 @@ class Answers:
             async with self._scoring:
                 found = finite(await asyncio.to_thread(store.accuracy, group))
                 self._scored = key, found
-        return json_response({"state": head, "accuracy": self._scored[1]})
+        scored = self._scored[1]
+        seen = [row for row in scored["compared"] if viewer.sees(row["user"])]
+        return json_response({"state": head, "accuracy": {**scored, "compared": seen}})
 
     async def healthz(self) -> Response:
         """Return whether the service works."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -126,7 +128,6 @@ def serve(
     from .access import Access
     from .living import living_cluster
     from .polls import state_source
-    from .server import bound, run
 
     keep = kept.seconds()
     _check_needed("--speed", speed, "--example", source.example)
@@ -136,14 +137,27 @@ def serve(
     polls = state_source(source, lambda name: living_cluster(name, pace))
     if source.live:
         scheduler_here()
-    service = made(polls, access, every=seconds, store=kept.store, keep=keep, log=history)
+    with ExitStack() as stack:
+        store = kept.store
+        if store is None and source.example is not None:  # so that its score has something to show
+            folder = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+            store = str(Path(folder, "store.sqlite"))
+        service = made(polls, access, every=seconds, store=store, keep=keep, log=history)
+        _serve(service, source, listen, life)
+
+
+def _serve(service: Service, source: Source, listen: ListenOptions, life: float | None) -> None:
+    """Read the first state of a file, say where the service listens, and run it."""
+    from .server import bound, run
+
+    access = service.access
     if not source.live:
         service.poller.first()
         polled, forecasts = service.board.state.polled, service.planner.forecasting
         if forecasts is not None and polled is not None:
             forecasts.check(polled.instance)
     listening = bound(listen.host, listen.port)
-    print_note(f"serving {polls.title}: {access.notice()}")
+    print_note(f"serving {service.title}: {access.notice()}")
     name = f"[{listen.host}]" if ":" in listen.host else listen.host
     typer.echo(f"http://{name}:{listening.getsockname()[1]}/")
     sys.stdout.flush()

@@ -74,7 +74,8 @@ class StoreKeeper:
 
     def accuracy(self, by: ScoreBy) -> dict[str, Any]:
         """Return how right the estimates of jobs were that have started since; see `score`."""
-        return score_of(self._store, by).to_dict()
+        found = score_of(self._store, by)
+        return {**found.to_dict(), "compared": found.compared_records()}
 
     def close(self) -> None:
         """Close the store."""

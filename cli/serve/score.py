@@ -14,6 +14,8 @@ from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tabl
 from ...solver.forecast.forecast import Calibration
 from .store import KeptEstimate, Store, StoreSummary
 
+#: Jobs that are compared one by one, those that started last.
+MAX_COMPARED = 500
 #: Starts that are scored, and the names of their methods in tables.
 METHODS: Final[Mapping[str, str]] = {
     "printed": "printed",
@@ -36,6 +38,8 @@ class Score:
     reliability: list[tuple[float, float, float | None]]
     #: Factors of the bounds by these forecasts.
     calibration: Calibration
+    #: First estimate of each job by one method, by the starts of these jobs.
+    compared: tuple[KeptEstimate, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per group and method."""
@@ -51,6 +55,20 @@ class Score:
             "reliability": [dict(zip(names, row, strict=True)) for row in self.reliability],
         }
 
+    def compared_records(self) -> list[dict[str, Any]]:
+        """Return the wait that was estimated of each job, and the one that followed; seconds."""
+        return [
+            {
+                "job": item.job,
+                "user": item.user,
+                "queue": item.queue,
+                "estimated": item.starts["as_configured"] - item.at,
+                "waited": max(0, item.started - item.at),
+            }
+            for item in self.compared
+            if item.starts["as_configured"] is not None and item.started is not None
+        ]
+
 
 def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> Score:
     """Return the accuracy of the estimates of a store whose job has started.
@@ -60,7 +78,14 @@ def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> 
     horizons = HORIZONS if by == "horizon" else ()
     first = {name: store.first_estimates(name, since, horizons) for name in METHODS}
     rows = estimates_of(first)
-    return Score(store.summary(), accuracy_tables(rows, by), reliability(rows), store.calibration())
+    compared = sorted(first["as_configured"], key=lambda item: item.started or 0)[-MAX_COMPARED:]
+    tables = accuracy_tables(rows, by), reliability(rows)
+    return Score(store.summary(), *tables, store.calibration(), _latest(compared))
+
+
+def _latest(items: Sequence[KeptEstimate]) -> tuple[KeptEstimate, ...]:
+    """Return the estimates without an earlier job of the same id, whose page shows the later."""
+    return tuple({item.job: item for item in items}.values())
 
 
 def estimates_of(kept: Mapping[str, Sequence[KeptEstimate]]) -> Estimates:

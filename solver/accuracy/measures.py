@@ -62,8 +62,10 @@ class Accuracy:
     loss_late: float | None = None
     #: Mean of estimate minus start: negative if jobs start later than estimated.
     bias: float | None = None
-    #: Share of the jobs with an error of 5 minutes at most.
+    #: Share of the jobs with an error of 1, 5 or 10 minutes at most.
+    within_1m: float | None = None
     within_5m: float | None = None
+    within_10m: float | None = None
     #: Share of the jobs with an error of 1 hour at most.
     within_1h: float | None = None
     #: Error that 9 of 10 jobs do not exceed.
@@ -138,7 +140,9 @@ def accuracy(
         float(errors.mean()),
         float(np.median(errors)),
         bias=float((likely - truth).mean()),
+        within_1m=float((errors <= MINUTE).mean()),
         within_5m=float((errors <= 5 * MINUTE).mean()),
+        within_10m=float((errors <= 10 * MINUTE).mean()),
         within_1h=float((errors <= HOUR).mean()),
         p90_error=float(np.quantile(errors, LATE, method="inverted_cdf")),
     )

@@ -23,6 +23,7 @@ def test_measures_by_hand():
     assert (found.jobs, found.mean_error, found.median_error) == (4, 2725, 450)
     assert found.bias == (300 - 600 + 10_000) / 4
     assert (found.within_5m, found.within_1h, found.p90_error) == (0.5, 0.75, 10_000)
+    assert found.within_1m <= found.within_5m <= found.within_10m <= found.within_1h
     assert found.by_late is None
     assert found.loss_likely is None
 

@@ -52,6 +52,10 @@ def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None
     told = get(again.app, "/accuracy?by=queue", x_user="ana").data["accuracy"]
     (first,) = [i for i in told["groups"][0]["estimators"] if i["estimator"] == "as configured"]
     assert (first["jobs"], first["mean_error"]) == (1, 6600)
+    (point,) = told["compared"]
+    assert (point["job"], point["estimated"], point["waited"]) == ("1", 7200, 600)
+    others = get(again.app, "/accuracy?by=queue", x_user="ben").data["accuracy"]
+    assert others == {**told, "compared": []}, "a named user sees the points of own jobs alone"
     wrong = get(again.app, "/accuracy?by=user", x_user="ana")
     assert (wrong.status, wrong.data["error"][:28]) == (400, "by: 'user' is not accepted: ")
     again.service.stop()

@@ -95,9 +95,11 @@
     S.fill(box, S.element("p", { class: "key boxes" }, ...keys.filter(([kind]) => used.has(kind)).map(([kind, text]) => S.element("span", {}, S.element("i", { class: kind }), text))), ...rows, S.element("div", { class: "row" }, S.element("span", { class: "soft", text: "now" }), axis));
   }
 
+  const kept = (found) => (found.history.length > 1 || !found.moves.length ? found.history : found.moves);
+
   /** What was told over the states: a chart, the causes of moves, and a table. started: null while it waits. */
   function drawMoves(found, started) {
-    const rows = found.history.length > 1 ? found.history : found.moves, stamp = found.state.time;
+    const rows = kept(found), stamp = found.state.time;
     if (!rows.length) { S.fill(S.by("moved"), S.element("p", { class: "soft", text: started === null ? "No start is known yet." : "What was told is not known: it started before this service did, or no state of it was kept." })); return; }
     const titles = [["as_configured", "As configured"], ["likely", "Likely"], ["possible", "Could start"]].filter(([key]) => rows.some((row) => row[key] !== null && row[key] !== undefined));
     const head = S.element("tr", {}, S.element("th", { scope: "col", text: "State of" }), ...titles.map(([, title]) => S.element("th", { scope: "col", class: "number", text: title })));
@@ -174,7 +176,7 @@
     S.fill(S.by("lines"));
     S.by("lines").closest("section").hidden = true;
     if (found.state) S.setHead(found.state);
-    const kept = found.history.length > 1 ? found.history : found.moves, started = run ? run.started : found.history[0]?.started ?? null;
+    const rows = kept(found), started = run ? run.started : found.history[0]?.started ?? null;
     if (!S.staleStatus()) S.by("status").hidden = started !== null;
     if (started === null) {
       S.status("warn", `Job ${S.shown(name)} is not pending`, error.message);
@@ -183,9 +185,9 @@
       return;
     }
     const clock = (time) => S.clock(time, found.now, stamp);
-    const at = (lead) => kept.find((row) => row.at <= started - lead);
+    const at = (lead) => rows.find((row) => row.at <= started - lead);
     const leads = [[86400, "a day"], [14400, "4 hours"], [7200, "2 hours"], [3600, "an hour"], [1800, "30 minutes"], [600, "10 minutes"]].map(([lead, words]) => [words, at(lead)]).filter(([, row]) => row && row.as_configured !== null);
-    const [words, row] = leads[0] || ["first", kept.at(-1)];
+    const [words, row] = leads[0] || ["first", rows.at(-1)];
     S.by("start-title").textContent = "Started";
     S.by("big").textContent = clock(started);
     S.by("in").textContent = run ? `on ${Object.entries(run.on).map(([host, slots]) => `${slots}*${S.shown(host)}`).slice(0, 4).join(" ")}${run.until === null ? "" : `, runs until ${S.time(run, "until", stamp)} at the latest`}` : "it has finished";

@@ -38,17 +38,82 @@
     return S.element("section", {}, S.element("h2", { text: "How reliable the forecasts were" }), keys, svg, S.element("div", { class: "scroll" }, S.element("table", {}, head, list)));
   }
 
-  const choice = S.element("select", { "aria-label": "Groups" }, ...["method", "queue", "size", "horizon"].map((name) => S.element("option", { value: name, text: name === "method" ? "All jobs" : `By ${name}` })));
+  const TITLES = { likely: "likely", "as configured": "as configured", printed: "printed by the scheduler", estimate: "reservation estimate", possible: "could start" };
+  const STYLES = { likely: "likely", "as configured": "configured", printed: "other", estimate: "other", possible: "possible" };
+  const off = (row) => row.waited - row.estimated;
+  const late = (seconds) => (Math.abs(seconds) < 60 ? "as estimated" : `${S.duration(Math.abs(seconds))} ${seconds > 0 ? "late" : "early"}`);
+
+  /** The shares of starts that each method had right within some minutes, as bars. */
+  function within(methods) {
+    const groups = [["within_1m", "1 minute"], ["within_10m", "10 minutes"], ["within_1h", "60 minutes"]];
+    return groups.flatMap(([key, words]) => [S.element("h3", { text: `within ${words} of the start` }), ...methods.map((item) => {
+      const bar = S.element("i", { class: STYLES[item.estimator], "aria-hidden": "true" });
+      bar.style.width = `${100 * item[key]}%`;
+      return S.element("div", { class: "share" }, S.element("span", { text: TITLES[item.estimator] }), S.element("span", {}, bar), S.element("span", { class: "n", text: share(item[key]) }), S.element("span", { class: "n soft", text: `${item.jobs} ${item.jobs === 1 ? "job" : "jobs"}` }));
+    })]);
+  }
+
+  /** One point a job: the wait that was estimated, and the one that followed; both on a scale of logarithms. */
+  function scatter(rows, worst) {
+    const box = S.by("each"), width = Math.min(560, Math.max(300, box.clientWidth || 520)), height = Math.round(.8 * width);
+    const longest = Math.max(3600, ...rows.flatMap((row) => [row.estimated, row.waited]));
+    const scale = (seconds) => Math.log(Math.max(60, seconds) / 60) / Math.log(longest / 60);
+    const x = (seconds) => 52 + (width - 68) * scale(seconds), y = (seconds) => height - 46 - (height - 62) * scale(seconds);
+    const found = rows.filter((row) => Math.abs(off(row)) <= 600).length;
+    const svg = S.svg("svg", { class: "each", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${rows.length} starts, estimated wait against true wait: ${found} lie within 10 minutes of each other, ${rows.filter((row) => off(row) > 600).length} started later and ${rows.filter((row) => off(row) < -600).length} earlier.` });
+    for (const time of [60, 600, 3600, 14400, 86400, 604800].filter((each) => each <= longest)) svg.append(S.svg("path", { class: "grid", d: `M${x(time)} 16V${height - 46}M52 ${y(time)}H${width - 16}` }), S.svg("text", { x: x(time), y: height - 30, "text-anchor": "middle" }, S.duration(time)), S.svg("text", { x: 46, y: y(time) + 4, "text-anchor": "end" }, S.duration(time)));
+    svg.append(S.svg("path", { class: "same", d: `M${x(60)} ${y(60)}L${x(longest)} ${y(longest)}` }), S.svg("text", { x: 60, y: 30 }, "started later"), S.svg("text", { x: width - 22, y: height - 54, "text-anchor": "end" }, "started earlier"), S.svg("text", { x: width / 2 + 20, y: height - 8, "text-anchor": "middle" }, "estimated: still to wait"), S.svg("text", { transform: `translate(12 ${height / 2 - 20}) rotate(-90)`, "text-anchor": "middle" }, "happened: waited"));
+    for (const row of rows) svg.append(S.svg("circle", { class: worst.includes(row) ? "worst" : "", cx: x(row.estimated), cy: y(row.waited), r: worst.includes(row) ? 5 : 3.5 }, S.svg("title", {}, `${S.shown(row.job)}: ${late(off(row))}`)));
+    return svg;
+  }
+
+  /** The mean of happened minus estimated by classes of the estimated wait. */
+  function bias(groups, methods) {
+    const width = Math.max(300, S.by("bias").clientWidth || 520), height = 220;
+    const of = (group, name) => group.estimators.find((item) => item.estimator === name && item.jobs)?.bias;
+    const known = groups.flatMap((group) => methods.map((item) => of(group, item.estimator))).filter((value) => value !== undefined && value !== null).map((value) => -value);
+    if (!known.length) return S.element("p", { class: "soft", text: "No class has a start yet." });
+    const [low, high] = [Math.min(-600, ...known), Math.max(600, ...known)];
+    const x = (place) => 84 + (width - 110) * (groups.length > 1 ? place / (groups.length - 1) : .5), y = (seconds) => 170 - 156 * (seconds - low) / (high - low);
+    const svg = S.svg("svg", { class: "moves", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Mean difference by estimated wait, as configured: ${groups.map((group) => `${group.group}: ${of(group, "as configured") === undefined ? "no start" : late(-of(group, "as configured"))}`).join("; ")}.` });
+    for (const seconds of [low, 0, high]) svg.append(S.svg("path", { class: "grid", d: `M84 ${y(seconds)}H${width - 12}` }), S.svg("text", { x: 78, y: y(seconds) + 4, "text-anchor": "end" }, seconds ? late(seconds) : "as estimated"));
+    groups.forEach((group, place) => svg.append(S.svg("text", { x: x(place), y: 190, "text-anchor": "middle" }, group.group)));
+    svg.append(S.svg("text", { x: width / 2 + 30, y: 212, "text-anchor": "middle" }, "estimated wait"));
+    for (const { estimator } of methods) {
+      const points = groups.map((group, place) => [place, of(group, estimator)]).filter(([, value]) => value !== undefined && value !== null);
+      svg.append(S.svg("path", { class: STYLES[estimator], d: points.map(([place, value], at) => `${at ? "L" : "M"}${x(place).toFixed(1)} ${y(-value).toFixed(1)}`).join("") }), ...points.map(([place, value]) => S.svg("circle", { class: STYLES[estimator], cx: x(place), cy: y(-value), r: 3.5 })));
+    }
+    return S.element("div", {}, S.element("p", { class: "key" }, ...methods.map((item) => S.element("span", { class: STYLES[item.estimator], text: TITLES[item.estimator] }))), svg);
+  }
+
+  function worstTable(rows) {
+    if (!rows.length) return S.element("p", { class: "soft", text: "No start was off by 10 minutes or more." });
+    const head = ["Job", "Estimated", "Happened", "Off by"].map((text, place) => S.element("th", { scope: "col", ...(place ? { class: "number" } : {}), text }));
+    const body = rows.map((row) => S.element("tr", {}, S.element("td", {}, S.element("a", { href: `${S.up}job/${encodeURIComponent(row.job)}`, text: S.shown(row.job) })), S.element("td", { class: "number", text: S.duration(row.estimated) }), S.element("td", { class: "number", text: S.duration(row.waited) }), S.element("td", { class: `number ${off(row) > 0 ? "bad" : "good"}`, text: late(off(row)) })));
+    return S.element("table", {}, S.element("thead", {}, S.element("tr", {}, ...head)), S.element("tbody", {}, ...body));
+  }
+
+  const choice = S.element("select", { "aria-label": "Groups" }, ...["horizon", "queue", "size"].map((name) => S.element("option", { value: name, text: `By ${name}` })));
   async function load() {
     const found = await S.get(`accuracy?by=${choice.value}`);
     S.setHead(found.state);
-    const box = S.by("score"), told = found.accuracy;
-    if (!told) { S.fill(box, S.element("p", { text: "Nothing is kept: start the service with --store FILE." })); return; }
-    const groups = told.groups.filter((group) => group.estimators.length);
+    const box = S.by("score"), known = found.accuracy, groups = known ? known.groups.filter((group) => group.estimators.length) : [];
+    const parts = ["each", "within", "bias", "worst"].map((name) => [S.by(name), S.by(name).closest("section")]);
+    for (const [, section] of parts) section.hidden = !groups.length;
+    box.hidden = false;
+    S.by("status").hidden = !groups.length;
+    if (!known) { S.fill(box, S.element("p", { text: "Nothing is kept: start the service with --store FILE." })); return; }
     if (!groups.length) { S.fill(box, S.element("p", { text: "No kept estimate has met its start yet. Come back when jobs have started." })); return; }
-    const size = told.store;
+    const size = known.store, methods = groups[0].estimators.filter((item) => TITLES[item.estimator] && item.estimator !== "possible" && item.jobs);
+    const best = methods.find((item) => item.estimator === "likely") || methods.find((item) => item.estimator === "as configured");
+    if (best) S.status("good", `${best.estimator === "likely" ? "Likely starts are" : "Starts as configured are"} right within 10 minutes for ${share(best.within_10m)}, and within an hour for ${share(best.within_1h)}`, `${best.jobs} ${best.jobs === 1 ? "start" : "starts"}`, size.first_poll === null ? "" : S.duration(size.last_poll - size.first_poll));
+    const rows = known.compared, worst = rows.filter((row) => Math.abs(off(row)) >= 600).sort((a, b) => Math.abs(off(b)) - Math.abs(off(a))).slice(0, 8);
+    S.fill(S.by("each"), rows.length ? scatter(rows, worst) : S.element("p", { class: "soft", text: "No start of yours is known yet." }));
+    S.fill(S.by("within"), ...within(methods));
+    S.fill(S.by("worst"), worstTable(worst));
+    if (choice.value === "horizon") S.fill(S.by("bias"), bias(groups.slice(1), methods));
     const intro = S.element("p", { class: "soft", text: `${size.started} starts, ${size.estimates} kept estimates, ${size.polls} polls. A job counts once in each line, by its first estimate there.` });
-    S.fill(box, choice, intro, table(groups), told.reliability.length ? diagram(told.reliability) : null);
+    S.fill(box, S.element("h2", { text: "By method" }), choice, intro, table(groups), known.reliability.length ? diagram(known.reliability) : null);
   }
   const failed = (error) => S.fill(S.by("score"), S.element("p", { class: "bad", text: S.shown(error.message) }));
   choice.addEventListener("change", () => load().catch(failed));
