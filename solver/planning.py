@@ -467,7 +467,9 @@ def _only(order: Sequence[str], found: Plan) -> Plan:
     place = {job: at for at, job in enumerate(order)}
     entries = sorted((item for item in found if item.job in place), key=lambda i: place[i.job])
     unplaced = tuple(item for item in found.unplaced if item.job in place)
-    return replace(found, reservations=tuple(entries), unplaced=unplaced)
+    others = {item.job for item in found} - place.keys()
+    suspended = {job: time for job, time in found.suspended.items() if job not in others}
+    return replace(found, reservations=tuple(entries), unplaced=unplaced, suspended=suspended)
 
 
 def _worth(found: Plan) -> tuple[float, ...]:
