@@ -244,9 +244,9 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
     """Return the assembled instance with facts from rows of blimits and with advance
     reservations.
     """
+    from ..model.sources.lsf_state.facts import with_units
     from ..model.sources.lsf_state.limits import tell_others
     from ..model.sources.lsf_state.reservations import with_reservations
-    from ..model.sources.lsf_state.topology import with_units
 
     instance = made.instance
     if without_site and not facts.limits:

@@ -12,7 +12,7 @@ from .facts import Fact
 from .job import DEFAULT_LARGEST, HostRequest, Job
 
 if TYPE_CHECKING:
-    from .slurm_age import AgeFactor
+    from .slurm_priority import AgeFactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +430,7 @@ class Params:
 
 def _age_of(params: Params) -> AgeFactor | None:
     """Return the growth of priorities with age, None if the scheduler is not Slurm with one."""
-    from .slurm_age import age_factor
+    from .slurm_priority import age_factor
 
     return age_factor(params.select_parameters) if params.of_slurm else None
 
@@ -446,8 +446,8 @@ def without_growth(params: Params) -> Params:
     """Return the parameters under which no priority grows, or moves with fairshare."""
     if not params.of_slurm:
         return replace(params, job_priority_over_time=None)
-    from .slurm_age import without_age
     from .slurm_fairshare import without_fairshare
+    from .slurm_priority import without_age
 
     kept = without_fairshare(without_age(params.select_parameters))
     return replace(params, select_parameters=kept)

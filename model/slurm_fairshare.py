@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
 from .facts import Fact
-from .slurm_age import CALC_PERIOD
+from .slurm_priority import CALC_PERIOD
 
 if TYPE_CHECKING:
     from .job import Job

@@ -10,7 +10,7 @@ from ...model.display import data_of
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.shares import aps_groups
-from ...model.slurm_age import age_factor
+from ...model.slurm_priority import age_factor
 from ..fairshare.absolute_order import AbsoluteValue
 from ..fairshare.association_use import association_use
 from ..fairshare.dispatch_order import order_policy

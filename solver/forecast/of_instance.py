@@ -32,12 +32,11 @@ from .arrivals import (
     reliability_warnings,
 )
 from .backtest import PastLog, Replayed, backtest, calibration_of
-from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
+from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, Stop, forecast_world
 from .history import History, numbered, read_history, without_own
 from .hosts import SimulatedLog, hosts_world
 from .moment import ForwardWorld, PoolWorld, jobs_here, never, pool_world, waiting_names
 from .runtimes import Ratios, RunTimeModel
-from .workers import Stop
 
 
 def calibration_by_history(

@@ -8,9 +8,8 @@ import numpy as np
 
 from ...model.workload import Ints
 from ..scheduler.metrics import bounded_slowdown
-from .export import Interval, PoolSchedule
 from .measures import Floats, Measuring, measured_span
-from .session import ReplayResult
+from .session import Interval, PoolSchedule, ReplayResult
 
 #: Number of bins of a curve over time.
 BINS = 400

@@ -32,7 +32,7 @@ from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..placement.supply import suits
 from ..precedence import Precedence
 from ..resolve import Resolver, any_with_alternatives
-from . import reservations
+from . import omitted as reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .guarantees import left_to_the_loop, unmodelled
 from .omitted import Scopes, remarks

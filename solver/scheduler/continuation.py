@@ -31,11 +31,11 @@ from ..rules.omitted import (
     OF_THE_INSTANCE,
     RESERVED_LOADS,
     RUN_OUT,
+    SUSPENDED,
     WITHOUT,
     note_of,
     setting_of,
 )
-from ..rules.reservations import SUSPENDED
 from ..rules.rule_book import StartedNow
 from .events import EFFORT
 from .job_state import JobState, ShapeTable

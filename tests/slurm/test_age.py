@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from slotwise.model.configuration import without_growth
-from slotwise.model.slurm_age import AgeFactor, age_factor
+from slotwise.model.slurm_priority import AgeFactor, age_factor
 
 from tests.slurm.test_import import instance_of, texts_of
 

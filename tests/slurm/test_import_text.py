@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from slotwise import InputError, Instance
+from slotwise.model.sources.slurm.assemble import shared_out
 from slotwise.model.sources.slurm.folder import read_folder
-from slotwise.model.sources.slurm.held_cpus import shared_out
 from slotwise.model.sources.slurm.seen import SlurmNode
 
 from tests.slurm.test_import import instance_of, texts_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.model.sources.slurm.matching_or import MatchingOr, matching_or, matching_ors
+from slotwise.model.sources.slurm.site import MatchingOr, matching_or, matching_ors
 
 from tests.slurm.test_import import assembled, instance_of
 

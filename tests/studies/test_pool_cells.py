@@ -15,8 +15,7 @@ from slotwise.model.formats.file_format import ChangedEstimates
 from slotwise.model.sources.swf import with_estimates
 from slotwise.model.workload import Workload
 from slotwise.solver.replay.engine import synthetic
-from slotwise.solver.studies.pool_cells import resampled_log
-from slotwise.solver.studies.sweep import METRICS
+from slotwise.solver.studies.sweep import METRICS, resampled_log
 
 WEEK = 7 * 86400
 STUDY = """format: slotwise-study/1

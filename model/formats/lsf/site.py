@@ -23,8 +23,9 @@ from ..finding import Finding
 from ..reading import file_bytes, no_file, odd_kind
 from ..sniff import KINDS, kind_of, lava_family
 from ..units import parse_instant, parse_stamp
-from . import cluster, guarantees, hosts, params, queues, shared
+from . import cluster, hosts, params, queues, shared
 from . import cluster as clusters
+from . import queues as guarantees
 from .draft import Concerned, Draft, Notes
 from .lines import Circumstances, LineReader, Place, Problems, described
 from .queues import RunLimits, read_applications

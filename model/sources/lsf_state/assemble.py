@@ -52,13 +52,12 @@ from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import ENDED, WAITING, SeenJob
 from .consumables import with_consumables
-from .cut_names import with_whole_names
 from .dependencies import still_open
 from .facts import with_machines
 from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
-from .unknown import without_unknown
+from .unknown import with_whole_names, without_unknown
 from .values import Remarks, fit_to_write
 
 

@@ -2,6 +2,10 @@
 
 ``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` replace the files of a
 site if these are not available.
+
+Service classes and guaranteed pools, as bsla and bresources -g -l print them (GUA-02).
+
+Processor units of hosts, as the trees of lshosts -T and bhosts -aff print them (AFF-01).
 """
 
 from __future__ import annotations
@@ -18,18 +22,20 @@ from ...cluster import Cluster, Host, HostGroup, ResourceDefinition
 from ...configuration import Limit, Params, User, UserGroup
 from ...errors import InputError, Problem, bounded
 from ...facts import known_fields
+from ...formats import guarantee_text
 from ...formats.document import ParamsEntry
 from ...formats.fields import given
 from ...formats.lsf.lines import Line, Place, Problems
 from ...formats.lsf.shared import HostFacts, read_lshosts
+from ...formats.names import Domains
 from ...formats.sniff import kind_of_text
 from ...formats.units import parse_size
 from ...instance import Instance
 from ...job import JobGroup
-from ...service_class import GuaranteedPool, ServiceClass
+from ...omissions import AFFINITY
+from ...service_class import ALL, GUARANTEE, GuaranteedPool, LoanPolicy, ServiceClass
 from . import values
 from .absolute import read_aps
-from .guarantees import classes_and_pools, read_bsla, read_pools, tell_short
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -38,12 +44,244 @@ from .limits import (
     read_blimits,
     without_strangers,
 )
-from .other_parameters import tell_parameters
-from .printed_facts import columns
+from .printed_facts import TOPOLOGY, columns
+from .queues import tell_parameters
 from .reading import Cells, Reading, Touched, json_records
 from .reservations import SeenReservation, read_brsvs
-from .topology import read_topology
-from .values import Remarks, Text
+from .values import Remarks, Text, is_name
+
+_HOST = re.compile(r"\s*Host\[[^\]]*\]\s+(\S+)\s*$")
+#: One unit of each level, as it stands in a line; a core has its threads, ``*`` marks one in use.
+_UNITS = {
+    "Socket": re.compile(r"Socket(\d+)"),
+    "NUMA": re.compile(r"NUMA\[(\d+)\s*:[^\[\]]*\]"),
+    "core": re.compile(r"core(\d+)\(([^()]*)\)"),
+}
+#: Memory of a NUMA node in use, or a thread in use.
+_USE = re.compile(r"NUMA\[[^\[\]]*/|\([^()]*\*")
+#: Fields that each level of the tree counts.
+_FIELDS = {
+    level: tuple(fact.field for fact in TOPOLOGY if level in columns(fact.what, "units"))
+    for level in _UNITS
+}
+#: ``AFFINITY: Enabled`` and the like.
+_LABEL = re.compile(r"\s*[A-Za-z][A-Za-z ]*:")
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The units of one host."""
+
+    #: Numbers of sockets and NUMA nodes: a socket may stand under each of its nodes.
+    numbers: dict[str, set[str]] = field(default_factory=dict)
+    cores: int = 0
+    threads: int = 0
+    #: Whether the tree shows the use of units and memory, as that of bhosts -aff does.
+    shows_use: bool = False
+    #: Fields of which a line cannot be read.
+    unread: set[str] = field(default_factory=set)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of each known kind."""
+        found = {name: len(numbers) for name, numbers in self.numbers.items()}
+        found |= {"cores": self.cores, "threads": self.threads}
+        return {name: n for name, n in found.items() if n and name not in self.unread}
+
+
+def read_topology(text: Text, reading: Reading) -> tuple[dict[str, dict[str, int]], frozenset[str]]:
+    """Return the numbers of cores, threads, sockets and NUMA nodes by host, and hosts without use.
+
+    A tree of lshosts -T does not show the use.
+    """
+    trees: dict[str, _Tree] = {}
+    tree: _Tree | None = None
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        if found := _HOST.match(line):
+            tree = _Tree()
+            if not is_name(found[1]):
+                reading.at("host", number)
+                reading.lost(f"{found[1]!r} is no name of a host")
+                continue
+            trees[found[1]] = tree
+            reading.at(f"host {found[1]}", number, Touched(hosts=(found[1],)))
+        elif tree is not None and line.strip() and not _LABEL.match(line):
+            reading.line = number
+            tree.shows_use |= _USE.search(line) is not None
+            _add_of_topology(tree, line.strip(), reading)
+    counted = {name: counts for name, tree in trees.items() if (counts := tree.counts())}
+    return counted, frozenset(name for name in counted if not trees[name].shows_use)
+
+
+def _add_of_topology(tree: _Tree, line: str, reading: Reading) -> None:
+    """Count the units of one line."""
+    level = next((level for level in _UNITS if line.startswith(level)), "")
+    form = _UNITS.get(level)
+    if form is None or form.sub("", line).strip():
+        tree.unread.update(
+            _FIELDS.get(level) or [name for names in _FIELDS.values() for name in names]
+        )
+        reading.unknown(f"{level or 'a line of the tree'}: {line!r} is no unit of a host")
+        return
+    for unit in form.finditer(line):
+        if level != "core":
+            tree.numbers.setdefault(_FIELDS[level][0], set()).add(unit[1])
+            continue
+        tree.cores += 1
+        threads = unit[2].replace("*", " ").split()
+        tree.threads += len(threads)
+        if not threads or not all(thread.isdecimal() for thread in threads):
+            tree.unread.add("threads")
+            reading.unknown(f"core{unit[1]}: {unit[2]!r} are no numbers of threads")
+
+
+def with_units(
+    instance: Instance,
+    units: Mapping[str, Mapping[str, int]],
+    without_use: Collection[str],
+    notes: Remarks,
+) -> Instance:
+    """Return the hosts with units from trees that no other input has.
+
+    without_use: hosts with trees of lshosts -T, which do not show whether jobs may be bound there.
+    """
+    hosts = instance.cluster.hosts
+    domains = Domains(host.name for host in hosts)
+    known = {domains.known(name): counts for name, counts in units.items()}
+    silent = {domains.known(name) for name in without_use}
+    counted, unsure = [], []
+    for host in hosts:
+        counts = known.get(host.name, {})
+        new: dict[str, Any] = {name: n for name, n in counts.items() if getattr(host, name) is None}
+        counted.append(replace(host, **new) if new else host)
+        if new and host.name in silent:
+            unsure.append(host.name)
+    before = len(notes.omissions)
+    if unsure:
+        text = (
+            "whether jobs may be bound to processors (AFFINITY of lsb.hosts) is not printed and "
+            "assumed: give bhosts -aff"
+        )
+        notes.touch(text, where="lshosts -T", hosts=unsure, resources=[AFFINITY])
+    instance = replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
+    return replace(instance, cluster=replace(instance.cluster, hosts=tuple(counted)))
+
+
+_CLASS = "SERVICE CLASS NAME"
+_POOL = "GUARANTEED RESOURCE POOL"
+#: Title of the current use of a pool, which ends its fields.
+_SUMMARY = "RESOURCE SUMMARY"
+
+
+def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
+    """Yield the service classes of bsla."""
+    for name, fields, line in _blocks(text, _CLASS):
+        reading.at(f"service class {name}", line, Touched())
+        words = fields.get("ACCESS CONTROL", "")
+        access = reading.value("ACCESS CONTROL", words, guarantee_text.access) if words else None
+        goals = reading.value("GOAL", fields.get("GOAL", GUARANTEE), _goal)
+        if not reading.names:
+            attach = fields.get("AUTO ATTACH", "N").upper() == "Y"
+            yield ServiceClass(name, goals or (GUARANTEE,), access or {}, attach)
+
+
+def _goal(text: str) -> tuple[str, ...]:
+    """Return the goal of a class, which bsla prints without brackets."""
+    return guarantee_text.goals([text])
+
+
+def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
+    """Yield the pools of bresources -g -l."""
+    for name, fields, line in _blocks(text, _POOL):
+        reading.at(f"guaranteed pool {name}", line, Touched())
+        kind = reading.value("TYPE", fields.get("TYPE", ""), guarantee_text.pool_type)
+        shares = reading.value(
+            "DISTRIBUTION", fields.get("DISTRIBUTION", ""), guarantee_text.distribution
+        )
+        policy = fields.get("LOAN_POLICIES", "")
+        loans = reading.value("LOAN_POLICIES", policy, guarantee_text.loans) if policy else None
+        per_host = fields.get("SLOTS_PER_HOST", "")
+        slots = reading.value("SLOTS_PER_HOST", per_host, int) if per_host else None
+        if kind is None or shares is None or reading.names:
+            continue
+        hosts = tuple(fields.get("HOSTS", "").replace(",", " ").split())
+        if hosts == ("all",):
+            hosts = ()
+        yield GuaranteedPool(name, kind, shares, hosts, fields.get("RES_SELECT", ""), loans, slots)
+
+
+def tell_short(reading: Reading) -> None:
+    """Note that a table with one line per pool lacks the guarantees by class."""
+    reading.at("bresources -g", None, Touched())
+    reading.unknown(
+        "guaranteed pools, of which it does not print the guarantees (give bresources -g -l)"
+    )
+
+
+def _blocks(text: Text, head: str) -> Iterator[tuple[str, dict[str, str], int]]:
+    """Name, fields and first line of each block that begins with this word."""
+    name, fields, first, summed = "", dict[str, str](), 0, False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if colon and key == head:
+            if name:
+                yield name, fields, first
+            name, fields, first, summed = value, {}, number, False
+        elif key == _SUMMARY:
+            summed = True
+        elif colon and not summed:
+            fields.setdefault(key, value)
+    if name:
+        yield name, fields, first
+
+
+def classes_and_pools(
+    classes: Iterable[ServiceClass],
+    pools: Iterable[GuaranteedPool],
+    hosts: Iterable[str],
+    queues: Iterable[str],
+    notes: Remarks,
+) -> tuple[tuple[ServiceClass, ...], tuple[GuaranteedPool, ...]]:
+    """Return the classes and pools that are completely known; others are noted.
+
+    hosts: names of hosts and groups. queues: existing queues; others have no jobs.
+    """
+    known, here = {*hosts, ALL}, {*queues, ALL}
+    listed = {item.name: _class_of_queues(item, here) for item in classes}
+    kept = []
+    for pool in pools:
+        gone = [name for name in pool.hosts if name.removeprefix("~") not in known]
+        if gone or pool.res_select or not pool.has_hosts:
+            why = f"{', '.join(gone)} is no host" if gone else "what it has only files say"
+            notes.touch(f"guaranteed pool {pool.name} is not read: {why}", where="bresources -g")
+            continue
+        for share in pool.distribution:
+            if share.service_class not in listed:
+                text = f"who is in service class {share.service_class} only bsla says"
+                notes.touch(text, where="bresources -g")
+                listed[share.service_class] = ServiceClass(share.service_class)
+        kept.append(replace(pool, loans=_loans_of_queues(pool.loans, here)))
+    return tuple(listed.values()), tuple(kept)
+
+
+def _class_of_queues(item: ServiceClass, queues: set[str]) -> ServiceClass:
+    """Return a class without unknown queues, which have no jobs; None if no other queue remains."""
+    if "QUEUES" not in item.access:
+        return item
+    rest = {part: names for part, names in item.access.items() if part != "QUEUES"}
+    there = tuple(name for name in item.access["QUEUES"] if name in queues)
+    if there:
+        return replace(item, access={"QUEUES": there, **rest})
+    return replace(item, access=rest, auto_attach=False)
+
+
+def _loans_of_queues(policy: LoanPolicy | None, queues: set[str]) -> LoanPolicy | None:
+    """Return a loan policy without unknown queues; None if no queue remains."""
+    if policy is None:
+        return None
+    taken = tuple(name for name in policy.queues if name in queues)
+    exempt = tuple(name for name in policy.exempt if name in queues)
+    return replace(policy, queues=taken, exempt=exempt) if taken or exempt else None
+
 
 #: The commands that tell of it.
 COMMANDS = (

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from ...instance import Instance
 from ...job import Job
-from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
 from ...slurm_fairshare import (
     HALF_LIFE,
     Association,
@@ -17,7 +16,7 @@ from ...slurm_fairshare import (
     fairshare_rule,
     shares_of,
 )
-from ...slurm_priority import WEIGHED_TRES, SizeAndPartition
+from ...slurm_priority import CALC_PERIOD, MAX_AGE, WEIGHED_TRES, AgeFactor, SizeAndPartition
 from .. import slurm_values as values
 from .seen import SlurmState
 from .select_words import amounts_of, amounts_text, words_of

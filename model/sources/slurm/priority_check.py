@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from ...display import some
 from ...instance import Instance
 from ...job import Job
-from ...slurm_age import age_factor
 from ...slurm_fairshare import (
     AssociationTree,
     FairshareRule,
@@ -19,7 +18,7 @@ from ...slurm_fairshare import (
     fairshare_rule,
     shares_of,
 )
-from ...slurm_priority import PriorityRequest
+from ...slurm_priority import PriorityRequest, age_factor
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .priorities import BILLED_TRES, is_accounted, request_parts, weighs_fairshare

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from ...display import some
 from ...job import HostRequest
 from ...omissions import Change, Omission, OmissionMark
-from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
     FEATURE,
@@ -22,6 +21,7 @@ from .site import (
     gres_resource,
     is_gpu,
     licence_name,
+    matching_or,
 )
 
 

@@ -1,4 +1,9 @@
-"""What a Slurm cluster is, as hosts, queues and shared resources."""
+"""What a Slurm cluster is, as hosts, queues and shared resources.
+
+Constraints such as ``[a|b]``: all nodes of a job have one and the same of the features.
+
+Switches of topology.yaml, topology.conf or ``scontrol show topology``, as compute units.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,217 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
-from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
+from ...cluster import Cluster, ComputeUnit, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...display import some
+from ...formats.source_text import parse
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_setting_keys import loop_number
 from ...slurm_version import PARTS_OF_TASKS, version_number
 from .. import slurm_values as values
-from ..lsf_state.values import Remarks
-from .matching_or import MatchingOr, is_matching, matching_ors
+from ..lsf_state.values import Remarks, Text
 from .priorities import priority_text
-from .seen import SlurmNode, SlurmPartition, SlurmState
+from .seen import SlurmNode, SlurmPartition, SlurmState, SlurmSwitch
 from .select_words import words_of
 from .several_partitions import PartitionGroups
-from .topology import LEAF, units_of
+
+#: Type of the units that are leaf switches.
+LEAF = "leaf"
+SWITCHES = re.compile(r"^\s*SwitchName=", re.MULTILINE | re.IGNORECASE)
+#: topology.yaml, in whose place Slurm does not read topology.conf.
+OF_YAML = re.compile(r"^\s*-\s*[\"']?topology[\"']?\s*:", re.MULTILINE)
+NETWORKS = re.compile(
+    rf"{SWITCHES.pattern}|^\s*BlockName=|{OF_YAML.pattern}", re.MULTILINE | re.IGNORECASE
+)
+_FACT = re.compile(r"(\w+)=(\S*)")
+#: Kinds of networks in topology.yaml; those but the first two restrict the nodes of a job.
+_KINDS = ("flat", "tree", "block", "ring", "torus3d")
+
+
+def read_networks(text: Text, seen: SlurmState) -> None:
+    """Read kinds of networks by name, and the switches of that of the cluster.
+
+    Raises ValueError with what is wrong.
+    """
+    if not OF_YAML.search(text.content):
+        seen.switches = _switches(text)
+        seen.networks[""] = "tree" if seen.switches else "block"
+        return
+    listed = parse(text.content, text.source, json_text=False)
+    if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
+        raise ValueError("each item of topology.yaml is a mapping that begins with topology")
+    default = next((item for item in listed if item.get("cluster_default") is True), listed[0])
+    for item in listed:
+        kind = next((kind for kind in _KINDS if item.get(kind)), "unknown")
+        seen.networks[str(item["topology"])] = kind
+    seen.network = str(default["topology"])
+    tree = default.get("tree")
+    for item in tree.get("switches") or () if isinstance(tree, Mapping) else ():
+        lists = [values.host_list(item.get(what) or "") for what in ("nodes", "children")]
+        seen.switches += [SlurmSwitch(name, *lists) for name in values.host_list(item["switch"])]
+
+
+def _switches(text: Text) -> list[SlurmSwitch]:
+    found = []
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
+        if not SWITCHES.match(line):
+            continue
+        try:
+            lists = [values.host_list(facts.get(what, "")) for what in ("nodes", "switches")]
+            for name in values.host_list(facts["switchname"]):
+                found.append(SlurmSwitch(name, *lists))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    return found
+
+
+def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[ComputeUnit, ...]]:
+    """Return unit types, finest first (``leaf``, ``level1`` …), and units with known nodes.
+
+    If the switches do not form a regular tree, only the leaf switches become units.
+    """
+    switches = {item.name: item for item in seen.switches}
+    nodes = {node.name for node in seen.nodes}
+    heights = {name: _height(name, switches) for name in switches}
+    regular = _is_regular(switches, heights)
+    parents = {child: item.name for item in seen.switches for child in item.switches}
+    names = {name: f"switch_{name}" if name in nodes else name for name in switches}
+    hosts: dict[str, tuple[str, ...]] = {}
+    home: dict[str, str] = {}
+    units = []
+    for name in sorted(switches, key=lambda name: heights[name]):
+        item, height = switches[name], heights[name]
+        if height and not regular:
+            continue
+        if height:
+            inside = [host for child in item.switches for host in hosts.get(child, ())]
+        else:
+            inside = [host for host in item.nodes if host in nodes]
+            inside = [host for host in inside if home.setdefault(host, name) == name]
+        hosts[name] = tuple(dict.fromkeys(inside))
+        if inside:
+            above = parents.get(name) if regular else None
+            units.append(
+                ComputeUnit(names[name], _type(height), hosts[name], names.get(above or ""))
+            )
+    if not regular:
+        notes.append("switches are no regular tree: the lowest are read alone")
+    return tuple(dict.fromkeys(unit.type for unit in units)), tuple(units)
+
+
+def _type(height: int) -> str:
+    return f"level{height}" if height else LEAF
+
+
+def _height(name: str, switches: Mapping[str, SlurmSwitch], above: Sequence[str] = ()) -> int:
+    """Return the number of levels below a switch; switches above it do not count again."""
+    below = [child for child in switches[name].switches if child in switches and child not in above]
+    return max((1 + _height(child, switches, (*above, name)) for child in below), default=0)
+
+
+def _is_regular(switches: Mapping[str, SlurmSwitch], heights: Mapping[str, int]) -> bool:
+    """Return whether each switch is known and has at most one parent, one level above it."""
+    children = [child for item in switches.values() for child in item.switches]
+    return len(children) == len(set(children)) and all(
+        heights.get(child) == heights[item.name] - 1
+        for item in switches.values()
+        for child in item.switches
+    )
+
+
+#: Alternatives in brackets, and features that every node must have before and behind them.
+_FORM = re.compile(
+    r"(?:([^\[\]|*]+)[&,])?\[([^\[\]*&,|]+(?:\|[^\[\]*&,|]+)+)\](?:[&,]([^\[\]|*]+))?"
+)
+#: Beginning of the name of a resource.
+_PREFIX = "any_"
+#: Between the features in the name of a resource.
+_OR = "_or_"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingOr:
+    """Alternatives of which all nodes of a job must have one."""
+
+    #: Features of every node, joined by ``&``; "" if there are none.
+    every: str
+    #: The features of which all nodes have one, without those whose nodes all have another, too.
+    features: tuple[str, ...]
+
+    @property
+    def constraint(self) -> str:
+        """Return the constraint on a single node, as of -C."""
+        any_of = "|".join(self.features)
+        parts = [self.every, f"({any_of})" if self.every and len(self.features) > 1 else any_of]
+        return "&".join(filter(None, parts))
+
+    @property
+    def resource(self) -> str:
+        """Return the string resource with the feature of each node; "" if there is only one."""
+        if len(self.features) < 2:
+            return ""
+        return _PREFIX + _OR.join(map(_word, self.features))
+
+    def value(self, features: Iterable[str]) -> str:
+        """Return the value of the resource on a node with these features, "" if it has none."""
+        return next((name for name in features if name in self.features), "")
+
+
+def _word(feature: str) -> str:
+    """Return a feature as a part of a name, another one for each feature."""
+    return re.sub(
+        r"[\W_]",
+        lambda found: "__" if found[0] == "_" else f"_{ord(found[0]):x}_",
+        feature,
+        flags=re.ASCII,
+    )
+
+
+def matching_or(text: str, nodes: Mapping[str, Sequence[str]]) -> MatchingOr | None:
+    """Return the alternatives of a constraint, None if it is of another form.
+
+    None also if two features have some nodes in common, but neither has all nodes of the other.
+    nodes: features by node.
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        return None
+    names = tuple(dict.fromkeys(name.strip() for name in found[2].split("|")))
+    members = {
+        name: frozenset(node for node, features in nodes.items() if name in features)
+        for name in names
+    }
+    kept: list[str] = []
+    for name in sorted(names, key=lambda name: -len(members[name])):
+        if members[name] and not any(members[name] <= members[other] for other in kept):
+            kept.append(name)
+    apart = not any(members[one] & members[other] for one, other in combinations(kept, 2))
+    if not kept or not apart:
+        return None
+    every = "&".join(part.replace(",", "&") for part in (found[1], found[3]) if part)
+    return MatchingOr(every, tuple(name for name in names if name in kept))
+
+
+def matching_ors(
+    constraints: Iterable[str], nodes: Mapping[str, Sequence[str]]
+) -> dict[str, MatchingOr]:
+    """Return the alternatives that need a resource, by its name."""
+    made: dict[str, MatchingOr] = {}
+    for text in constraints:
+        found = matching_or(text, nodes)
+        if found is not None and found.resource:
+            made[found.resource] = found
+    return made
+
+
+def is_matching(resource: str) -> bool:
+    """Return whether a resource is that of such alternatives."""
+    return resource.startswith(_PREFIX) and _OR in resource
+
 
 #: A name in an expression of --constraint.
 FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
