@@ -283,7 +283,6 @@ def _budget(
         effort = None
     elif time_limit is None and effort is None:
         time_limit = DEFAULT_TIME_LIMIT
-    limit = math.inf if time_limit is None else time_limit
     share = SEARCH_SHARE if search else ESTIMATE_SHARE
     return Budget(
         time_limit=None if time_limit is None else share * time_limit,
@@ -291,8 +290,13 @@ def _budget(
         workers=workers or 1,
         processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
         cancel=cancel or threading.Event(),
-        grace=min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit)),
+        grace=grace_of(time_limit),
     )
+
+
+def grace_of(limit: float | None) -> float:
+    """Return the seconds for a weaker answer after a time limit."""
+    return GRACE if limit is None else min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit))
 
 
 def _estimates(
@@ -467,7 +471,9 @@ def _only(order: Sequence[str], found: Plan) -> Plan:
     place = {job: at for at, job in enumerate(order)}
     entries = sorted((item for item in found if item.job in place), key=lambda i: place[i.job])
     unplaced = tuple(item for item in found.unplaced if item.job in place)
-    return replace(found, reservations=tuple(entries), unplaced=unplaced)
+    others = {item.job for item in found} - place.keys()
+    suspended = {job: time for job, time in found.suspended.items() if job not in others}
+    return replace(found, reservations=tuple(entries), unplaced=unplaced, suspended=suspended)
 
 
 def _worth(found: Plan) -> tuple[float, ...]:

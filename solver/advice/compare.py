@@ -14,11 +14,11 @@ from ...model.objective import ObjectiveName, objective_named
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob
 from ...model.progress import OnProgress
-from ..budget import GRACE, Budget
+from ..budget import Budget
 from ..forecast.history import History
 from ..outlook.outlook import configured_within, outlook_of
 from ..outlook.records import Outlook
-from ..planning import nothing_planned, plan
+from ..planning import grace_of, nothing_planned, plan
 from ..scheduler.continuation import rules_that_move, simulated_placements
 from .comparison import COMPARED, ComparedJob, Comparison
 from .likely import USUAL, Drawing, Forecaster, StartQuantiles
@@ -60,7 +60,7 @@ def compare(
     compared = _requested(instance, methods)
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     cancel = cancel or threading.Event()
-    whole = Budget(time_limit, cancel=cancel)
+    whole = Budget(time_limit, cancel=cancel, grace=grace_of(time_limit))
     configured = configured_within(instance, whole, CONFIGURED_SHARE)
     took = whole.elapsed()
     plans = _estimates(instance, compared, margin, whole)
@@ -76,7 +76,7 @@ def compare(
         on_progress=on_progress,
     )
     loop, stopped = _run_on(instance, _simulated(instance, compared, objective), whole)
-    rest = Budget(whole.time_share(1.0), cancel=cancel)
+    rest = Budget(whole.time_share(1.0), cancel=cancel, grace=whole.grace)
     outlook = outlook_of(instance, configured, optimal, rest)
     cut = stopped or outlook.cut or any(made.cut for made in plans.values())
     return Comparison(
@@ -101,7 +101,7 @@ def _no_time(whole: Budget, took: float) -> bool:
     took: seconds that a similar computation took. On large clusters, even a small plan exceeds the
     grace period.
     """
-    return whole.late() or (took > GRACE and whole.left() < took)
+    return whole.late() or (took > whole.grace and whole.left() < took)
 
 
 def default_methods(instance: Instance) -> tuple[Method, ...]:
