@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .selection import in_unit, plain
 from .syntax import (
     Amount,
     Binary,
@@ -20,7 +19,9 @@ from .syntax import (
     String,
     Unary,
     UsageString,
+    in_unit,
     operands,
+    plain,
 )
 from .vocabulary import SCALED, UNITS
 

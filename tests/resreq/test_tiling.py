@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.resreq import Simple, parse, print_requirement
-from slotwise.model.resreq.errors import ResreqError
-from slotwise.model.resreq.syntax import Span
+from slotwise.model.resreq.syntax import ResreqError, Span
 
 pytestmark = pytest.mark.behaviour("SUB-05")
 
