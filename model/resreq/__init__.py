@@ -9,6 +9,7 @@ The grammar library is loaded when the first string is parsed.
 
 from __future__ import annotations
 
+from .errors import ResreqError
 from .evaluate import order_hosts, same_classes, select_mask
 from .levels import (
     Merged,
@@ -24,7 +25,7 @@ from .levels import (
 from .parser import Parsed, parse, parse_with_notes
 from .partly import heeded_part, readable
 from .printer import print_expression, print_requirement
-from .syntax import Compound, Options, Requirement, ResreqError, Simple, Term
+from .syntax import Compound, Options, Requirement, Simple, Term
 from .vocabulary import HostTable, Vocabulary
 
 __all__ = [

@@ -9,20 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..display import some
+from .errors import ResreqError
 from .printer import in_own_unit, print_expression
-from .syntax import (
-    Binary,
-    Defined,
-    Expression,
-    Name,
-    Number,
-    OrderKey,
-    ResreqError,
-    String,
-    Unary,
-    operands,
-    plain,
-)
+from .selection import plain
+from .syntax import Binary, Defined, Expression, Name, Number, OrderKey, String, Unary, operands
 from .vocabulary import BoolArray, FloatArray, HostTable, IntArray
 
 _SIGNS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {

@@ -21,6 +21,7 @@ from ..gpu_request import (
 )
 from ..instance import Instance
 from ..job import Job
+from .errors import ResreqError
 from .extsched import laid_out
 from .parser import check_together, parse_with_notes
 from .printer import in_own_unit, print_requirement
@@ -32,7 +33,6 @@ from .syntax import (
     Options,
     OrderKey,
     Requirement,
-    ResreqError,
     Rusage,
     Simple,
     Term,

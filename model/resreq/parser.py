@@ -17,6 +17,7 @@ from ..cluster import BUILTIN_AMOUNTS
 from ..display import HOUR, MINUTE, strange_character
 from ..errors import nearest
 from ..input_limits import check_length
+from .errors import ResreqError
 from .scanner import (
     SectionText,
     alternatives,
@@ -27,6 +28,7 @@ from .scanner import (
     terms,
     unquoted,
 )
+from .selection import SelectionBuilder, mirrored
 from .syntax import (
     LSF_7,
     LSF_10,
@@ -38,16 +40,13 @@ from .syntax import (
     Options,
     OrderKey,
     Requirement,
-    ResreqError,
     Rusage,
-    SelectionBuilder,
     Simple,
     Span,
     Term,
     UsageString,
     counts_units,
     joined,
-    mirrored,
 )
 from .vocabulary import ANY, BUILTIN_STATIC, CHANGING, SCALED, UNITS, Vocabulary, canonical
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import InputError
+from .errors import ResreqError
 from .parser import parse, parse_with_notes
 from .printer import print_requirement
 from .scanner import SectionText, alternatives, closing, is_compound, sections, terms, unquoted
@@ -17,7 +18,6 @@ from .syntax import (
     Name,
     Options,
     Requirement,
-    ResreqError,
     Rusage,
     Simple,
     UsageString,

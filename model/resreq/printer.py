@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .selection import in_unit, plain
 from .syntax import (
     Amount,
     Binary,
@@ -19,9 +20,7 @@ from .syntax import (
     String,
     Unary,
     UsageString,
-    in_unit,
     operands,
-    plain,
 )
 from .vocabulary import SCALED, UNITS
 

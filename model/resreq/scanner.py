@@ -9,7 +9,7 @@ from string import ascii_letters, digits
 from typing import NoReturn
 
 from ..errors import nearest
-from .syntax import ResreqError
+from .errors import ResreqError
 
 SECTIONS = ("select", "order", "rusage", "span", "same", "cu", "affinity")
 _NAMES = "select[], order[], rusage[], span[], same[], cu[] or affinity[]"

@@ -19,7 +19,7 @@ from ..cluster import (
 )
 from ..errors import nearest
 from ..gpu_request import GPU_NAMES
-from .syntax import ResreqError
+from .errors import ResreqError
 
 #: Alternative spellings of built-in indices (REQ-03).
 ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}

@@ -448,9 +448,9 @@ class Comparison(JobTable[ComparedJob]):
     def notes(self) -> tuple[str, ...]:
         """Return further notes on the plans, each sentence once."""
         estimates: dict[str, list[str]] = {}
-        for plan in self.plans[:-1]:
-            for note in plan.notes:
-                estimates.setdefault(note, []).append(plan.method)
+        for estimate in self.plans[:-1]:
+            for note in estimate.notes:
+                estimates.setdefault(note, []).append(estimate.method)
         of_estimates = [f"{' and '.join(names)}: {note}" for note, names in estimates.items()]
         return (*of_estimates, *self.optimal.notes)
 

@@ -36,7 +36,8 @@ from ...model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
 from ...model.sources.lsf_state.bqueues import ROUNDING, SeenQueue
 from ...model.sources.lsf_state.limits import SeenLimit
 from ...model.sources.lsf_state.seen import Seen
-from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
+from ...model.sources.slurm.reasons import TRIED, ReadOfSlurm, reason_word
+from ...model.sources.slurm.reasons import WAITING as WAITING_REASONS
 from ...model.sources.slurm.seen import SlurmState
 from ..availability.demand import Windows
 from ..availability.resources import HostResource, Pool
@@ -289,7 +290,7 @@ def of_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
         alike = [id for other in read.held_alike(record) for id in members.get(other.full_id, ())]
         for id in ids:
             start = starts.get(id)
-            eligible = word in WAITING and not (word in TRIED and start is None)
+            eligible = word in WAITING_REASONS and not (word in TRIED and start is None)
             shared = tuple(alike) if lacking else ()
             found.append(Statement(id, reason, start, lacking, eligible, shared))
     return found

@@ -26,7 +26,7 @@ from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.job_table import OneLine
 from ...model.workload import Ints, Workload, canonical, machine_size
-from ..scheduler.metrics import SHORT, bounded_slowdown
+from ..scheduler.metrics import SHORT
 from ..scheduler.metrics import bounded_slowdown as slowdown_of
 from .engine import Engine, ScheduleAfter
 from .policies import (
@@ -229,7 +229,7 @@ class _Measured:
         """Return the metrics of the measured jobs of a group, which has at least one."""
         outcome, chosen = self.outcome, self.jobs & group
         wait, run, size = outcome.wait[chosen], outcome.run[chosen], outcome.size[chosen]
-        slowdown = bounded_slowdown(wait, run, self.threshold)
+        slowdown = slowdown_of(wait, run, self.threshold)
         delay = np.maximum(0, wait - outcome.fcfs_wait[chosen])
         order = np.argsort(outcome.arrival[chosen], kind="stable")
         median, p90, p95, p99 = (float(q) for q in np.percentile(wait, (50, 90, 95, 99)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.resreq import Simple, parse, print_requirement
-from slotwise.model.resreq.syntax import ResreqError, Span
+from slotwise.model.resreq.errors import ResreqError
+from slotwise.model.resreq.syntax import Span
 
 pytestmark = pytest.mark.behaviour("SUB-05")
 
