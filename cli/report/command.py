@@ -255,7 +255,7 @@ def _planned(
         many = f"{len(instance.pending):,} jobs are pending"
         print_note(f"{many}: the report takes {TIME_OF_MANY:g} s; --time-limit sets another limit")
     if asked.method == "all":
-        from ...solver.advice.compare import compare
+        from ...solver.advice.comparison import compare
 
         comparison = compare(
             instance,

@@ -18,7 +18,7 @@ from slotwise.model.generate import generate
 from slotwise.model.plan import NOT_EXAMINED
 from slotwise.solver import planning
 from slotwise.solver.advice.ask import ask
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.advice.what_if import PlanView
 from slotwise.solver.availability.demand import Demand
