@@ -289,11 +289,11 @@ def _budget(
         workers=workers or 1,
         processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
         cancel=cancel or threading.Event(),
-        grace=grace_of(time_limit),
+        grace=seconds_after(time_limit),
     )
 
 
-def grace_of(limit: float | None) -> float:
+def seconds_after(limit: float | None) -> float:
     """Return the seconds for a weaker answer after a time limit."""
     return GRACE if limit is None else min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit))
 

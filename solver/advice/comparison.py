@@ -31,7 +31,7 @@ from ..outlook.outlook import (
     starts_table,
     words_of,
 )
-from ..planning import grace_of, nothing_planned, plan
+from ..planning import nothing_planned, plan, seconds_after
 from ..scheduler.continuation import CONFIGURED, rules_that_move, simulated_placements
 from .likely import TIMES as LIKELY
 from .likely import USUAL, Drawing, Forecaster, StartQuantiles, times_of
@@ -495,7 +495,7 @@ def compare(
     compared = _requested(instance, methods)
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     cancel = cancel or threading.Event()
-    whole = Budget(time_limit, cancel=cancel, grace=grace_of(time_limit))
+    whole = Budget(time_limit, cancel=cancel, grace=seconds_after(time_limit))
     configured = configured_within(instance, whole, CONFIGURED_SHARE)
     took = whole.elapsed()
     plans = _estimates(instance, compared, margin, whole)
@@ -533,8 +533,8 @@ def compare(
 def _no_time(whole: Budget, took: float) -> bool:
     """Return whether too little time is left for another plan.
 
-    took: seconds that a similar computation took. On large clusters, even a small plan exceeds the
-    grace period.
+    took: seconds that a similar computation took. On large clusters, even a small plan takes more
+    than is allowed beyond the limit.
     """
     return whole.late() or (took > whole.grace and whole.left() < took)
 
