@@ -41,12 +41,16 @@ def slurm_files(listings: SlurmListings, written: Written) -> None:
 
     Exit codes: 0 done, 2 bad input.
     """
+    made = instance_of_folder(listings.folder, listings.now)
+    keep_inputs(written.output, sorted(filter(Path.is_file, listings.folder.glob("*"))))
+    written.write(made)
+
+
+def instance_of_folder(folder: Path, now: str | None) -> Instance:
+    """Return the instance of a folder, with notes on stderr; now: as --now. Raises InputError."""
     from ..model.sources.slurm.folder import read_folder
 
-    seen = read_folder(listings.folder)
-    keep_inputs(written.output, sorted(filter(Path.is_file, listings.folder.glob("*"))))
-    instant = None if listings.now is None else parse_now(listings.now)
-    written.write(instance_of(seen, instant))
+    return instance_of(read_folder(folder), None if now is None else parse_now(now))
 
 
 def instance_of(seen: SlurmState, now: datetime | None) -> Instance:

@@ -59,6 +59,19 @@ def cluster_now(asking: Asking) -> Instance:
         raise InputError(wrong, hint=scheduler.down) from None
 
 
+def printed_instance(how: Listings) -> Instance:
+    """Return the instance of what the commands of either scheduler printed; notes go to stderr."""
+    from ..model.sources.lsf_state.folder import NoListingError
+    from .import_slurm import instance_of_folder
+
+    try:
+        return how.instance(how.site)
+    except NoListingError:
+        if how.folder is None or how.files:
+            raise
+        return instance_of_folder(how.folder, how.now)
+
+
 @command
 def snapshot(
     how: Listings,
@@ -68,7 +81,7 @@ def snapshot(
     ),
     written: Written,
 ) -> None:
-    """Make an instance of the cluster of this machine, or of what LSF's commands have printed.
+    """Make an instance of the cluster of this machine, or of what its commands have printed.
 
     Without files it asks the scheduler. Of LSF it runs bjobs, bhosts, bqueues and, if they are
     there, bhpart, lsid, bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla,
@@ -77,7 +90,7 @@ def snapshot(
 
     With files it runs nothing. Each is JSON or text, as the command has printed it; an option may
     be repeated. Printed priorities are checked against the formula, and differences are reported.
-    `slotwise import slurm` reads the files of Slurm's commands.
+    --from takes the files of Slurm's commands too.
 
     Exit codes: 0 done, 2 bad input, a command is missing, or its output makes no instance.
     """
@@ -85,7 +98,7 @@ def snapshot(
         if timeout is not None:
             raise InputError([Problem("limits commands, and the files are printed", "--timeout")])
         keep_inputs(written.output, how.files)
-        written.write(how.instance(how.site))
+        written.write(printed_instance(how))
         return
     if how.now is not None:
         raise InputError([Problem("is of printed files: give --from or --bjobs", "--now")])

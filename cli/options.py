@@ -174,7 +174,7 @@ def read_source(source: Path) -> Instance:
 #: The message for a folder in place of an instance file.
 WANTED_OF_FOLDER = (
     "give an instance file; `slotwise import lsf` makes one of LSF's configuration, `slotwise "
-    "import slurm --from` of Slurm's listings"
+    "snapshot --from` of listings"
 )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..model.confined import is_inside
 from ..model.errors import InputError, Problem
 from .declare import argument, option
 from .options import (
@@ -42,7 +43,9 @@ class Source:
     """The instance that a command is about."""
 
     file: Path | None = argument(
-        None, "Instance file, YAML or JSON; - for standard input.", show_default=False
+        None,
+        "Instance file, or folder of what the scheduler printed; - for standard input.",
+        show_default=False,
     )
     example: str | None = option(
         None,
@@ -74,21 +77,23 @@ class Source:
         """
         from ..model.compact import never_free
 
-        found = self.read_now(time_limit) if self.is_live else read_source(self.path())
+        found = self.read_now(time_limit) if self.is_printed else read_source(self.path())
         if len(found.running) + len(found.pending) >= MANY_JOBS:
             never_free(found)
         return found
 
     def read_now(self, time_limit: float | None = None) -> Instance:
-        """Return the state that the scheduler of this machine reports."""
-        from .import_snapshot import BALANCE
-        from .live_cluster import cluster_now
+        """Return the state that a scheduler reports: that of this machine, or in a folder."""
+        from .import_snapshot import BALANCE, Listings
+        from .live_cluster import cluster_now, printed_instance
 
         timeout = self.timeout or TIMEOUT
         left = left_of(time_limit)
         notes: list[str] = []
         try:
             with collected_notes(notes):
+                if not self.is_live:
+                    return printed_instance(Listings(folder=self.path()))
                 return cluster_now(Asking(min(timeout, left) if left else timeout))
         finally:
             for note in notes:
@@ -106,9 +111,17 @@ class Source:
             raise InputError([Problem("needs --cluster, whose commands it limits", "--timeout")])
         return self.live
 
+    @property
+    def is_printed(self) -> bool:
+        """Whether the state is what a scheduler's commands print, now or into a folder."""
+        if self.is_live:
+            return True
+        path = self.path()
+        return is_inside(path) and os.path.isdir(path)  # False for a name that is too long
+
     def read_with_warnings(self) -> tuple[Instance, Sequence[Problem]]:
         """Return the result of :meth:`read`, with the warnings as data."""
-        if not self.is_live:
+        if not self.is_printed:
             return read_with_warnings(self.path())
         notes: list[str] = []
         with collected_notes(notes):

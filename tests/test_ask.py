@@ -493,3 +493,17 @@ def test_an_answer_names_the_queue_and_the_user_for_which_it_holds() -> None:
         assert told in answer_sentences(instance, answer)
         assert told in answer_output(instance, answer, "text").splitlines()
         assert answer.to_dict()["line"]["user"] == (user or "user")
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [("rusage[scratch=1]", True), ("rusage[mem=1:scratch=9]", True), ("select[scratch>5]", False)],
+)
+def test_what_hosts_have_as_a_load_alone_is_never_called_missing(asked: str, named: bool) -> None:
+    """Would find: "cannot start on this cluster: no host has scratch" where bhosts -l prints it."""
+    cluster = "hosts: [{name: a, slots: 4, load: {scratch: 100}, mem: 100}]"
+    instance = loads(f"format: slotwise/1\n{cluster}\n")
+    answer = sw.ask(instance, f"bsub -n 2 -W 10 -R {asked} ./a").line.answer
+    assert answer.start == instance.now
+    told = ("scratch, which no input gives for hosts",)
+    assert answer.job.unheeded == (told if named else ())

@@ -38,12 +38,13 @@ def not_given(instance: Instance) -> tuple[str, ...]:
     return tuple(name for name in BUILTIN_INDICES if name not in given)
 
 
-def without(text: str, name: str) -> str:
+def without(text: str, name: str, then: str = r"(?![\w.])") -> str:
     """Return a requirement without the parts that name an amount or load index.
 
     Of order[] and same[] nothing goes: they say where a job goes, and not whether.
+    then: pattern of what follows the name in such a part.
     """
-    named = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
+    named = re.compile(rf"(?<![\w.]){re.escape(name)}{then}")
     if not named.search(text):
         return text
     kept = re.compile(r"\s*(?:order|same)\[")
@@ -73,11 +74,17 @@ def without_gpus_named(text: str) -> str:
 def as_known(instance: Instance, job: Job) -> Job:
     """Return a job without its requests for amounts and GPUs that no input gives.
 
-    They are named in what is not obeyed of it.
+    They are named in what is not obeyed of it. A load without an amount leaves open what a job
+    can reserve.
     """
     marks = {item.mark for item in instance.omissions}
-    for name in not_given(instance) if "no amounts" in marks else ():
-        parts = tuple(filter(None, (without(text, name) for text in job.res_req)))
+    hosts, shared = instance.cluster.hosts, {item.name for item in instance.cluster.shared}
+    loads = {name for host in hosts for name in host.load} - shared - {*BUILTIN_INDICES}
+    loads = loads.difference(*(host.amounts for host in hosts))
+    unknown = dict.fromkeys(not_given(instance) if "no amounts" in marks else (), r"(?![\w.])")
+    unknown |= dict.fromkeys(sorted(loads), r"\s*=(?!=)")
+    for name, then in unknown.items():
+        parts = tuple(filter(None, (without(text, name, then) for text in job.res_req)))
         if parts != job.res_req:
             what = f"{name}, which no input gives for hosts"
             job = replace(job, res_req=parts, unheeded=(*job.unheeded, what))

@@ -19,7 +19,6 @@ from modes import probe, with_the_rights_of_modes
 from sampling import pairwise, some
 from slotwise import InputError, load
 from slotwise.cli.main import app
-from slotwise.cli.options import WANTED_OF_FOLDER
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -165,7 +164,7 @@ FOLDERS = {
     ("snapshot folder", "Is a directory"),
     ("import slurm folder", "Is a directory"),
 }
-#: What wants an instance file says so of a folder.
+#: What reads an instance file takes a folder of listings too.
 INSTANCES = frozenset(
     {"ask instance_file", "explain instance_file", "check files", "show words", "resreq against"}
     | {
@@ -191,8 +190,11 @@ def test_what_is_no_file(name: str, reason: str, words: list[str], tmp_path: Pat
     else:
         assert isinstance(result.exception, InputError), result.output
         said = str(result.exception)
-    wanted = name in INSTANCES and reason == "Is a directory"
-    assert said == f"{path}: cannot be read: {reason}" + f": {WANTED_OF_FOLDER}" * wanted
+    if name in INSTANCES and reason == "Is a directory":
+        listings, file = "has no file with the output of bjobs,", f"cannot be read: {reason}: give "
+        assert said.startswith((f"{path}: {listings}", f"{path}: {file}"))
+    else:
+        assert said == f"{path}: cannot be read: {reason}"
 
 
 @pytest.mark.parametrize(

@@ -225,15 +225,15 @@ def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
         ),
         (
             ("diagnose", "."),
-            "slotwise: .: cannot be read: Is a directory: give an",
+            "slotwise: .: has no file with the output of bjobs, bhosts, bqueues or",
         ),
         (
             ("explain", ".", "job1"),
-            "Is a directory: give an instance file; `slotwise import lsf`",
+            "has no file with the output of bjobs, bhosts, bqueues or squeue, sinfo,",
         ),
         (
             ("show", "bjobs", "."),
-            "Is a directory: give an instance file; `slotwise import lsf`",
+            "has no file with the output of bjobs, bhosts, bqueues or squeue, sinfo,",
         ),
         (("solve", "--example", "headlin"), "(did you mean 'headline'?)"),
         (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...confined import check_inside, is_inside
-from ...errors import InputError, Problem, unreadable
+from ...errors import InputError, unreadable
 from ...formats.reading import KINDS, file_bytes, kind_of_text, no_file, odd_kind
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
@@ -51,11 +51,15 @@ class PrintedFolder:
     configuration: Sequence[str] = ()
 
 
+class NoListingError(InputError):
+    """Nothing in a folder is the output of a command of LSF."""
+
+
 def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
     """Return the texts of a folder.
 
-    Files that are not read are added to `ignored`. Raises InputError if there is no folder or no
-    file with the output of a command.
+    Files that are not read are added to `ignored`. Raises InputError if there is no folder,
+    NoListingError if no file has the output of a command.
     """
     ranked: dict[str, dict[int, list[Text]]] = {}
     configuration = []
@@ -81,8 +85,7 @@ def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
             for text in others:
                 ignored.add(text.source, SAYS_LESS)
     if not found:
-        names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
-        raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
+        raise NoListingError("has no file with the output of bjobs, bhosts or bqueues")
     return PrintedFolder(found, shorter, ignored.may_have(_NAMES), configuration)
 
 

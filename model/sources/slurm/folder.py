@@ -206,6 +206,11 @@ _CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
     "job": job_of,
     "reservation": reservation_of,
 }
+#: The message for a folder in which no scheduler's command has left anything.
+NO_LISTING = (
+    "has no file with the output of bjobs, bhosts, bqueues or squeue, sinfo, scontrol: save one "
+    "there, such as bjobs.txt (slotwise import lsf reads LSF's configuration)"
+)
 _TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {
     "node": node_of, "partition": partition_of, "share": share_of, "priority": priority_of,
 }  # fmt: skip
@@ -257,8 +262,7 @@ def read_texts(
         raise InputError(problems)
     if not (records or seen.settings):
         _check_tables(texts)
-        names = "squeue, sinfo, scontrol or a similar command: save one there, such as squeue.txt"
-        raise InputError([Problem(f"has no file with the output of {names}", source)])
+        raise InputError([Problem(NO_LISTING, source)])
     if not _lists_jobs(texts, records):
         _check_tables(texts)
         wrong = "no input lists the jobs: nodes in use would be taken as free"

@@ -55,10 +55,9 @@ def project_of_new(
             omitted.append(_guessed("qos", qos))
     account = account or "default"
     project = f"{account}/{qos or 'none'}" if by_qos or (qos and not limited) else account
-    if limited and project not in limited and (qos or not by_qos):
-        options = [f"--{name} {given[name]}" for name in ("account", "qos") if name in given]
-        if options:
-            omitted.append(f"limits of {' '.join(options)}")
+    options = [f"--{name} {given[name]}" for name in ("account", "qos") if name in given]
+    if options and (qos or (limited and not by_qos)) and project not in limited:
+        omitted.append(f"limits of {' '.join(options)}")
     return project
 
 
