@@ -156,11 +156,13 @@ def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Itera
     """
     if rule.places_only:
         return
-    moved = {job for job, _ in item.jobs}
+    moved = dict.fromkeys(job for job, _ in item.jobs)  # their order is that of the answer
     without = {job for job, start in item.jobs if start is None}
     yield from moved
     for job, on in hanging.items():
-        if job not in moved and not (moved if job in rule.asking else without).isdisjoint(on):
+        if job not in moved and not (moved.keys() if job in rule.asking else without).isdisjoint(
+            on
+        ):
             yield job
 
 
