@@ -409,3 +409,18 @@ pending:
         )
         assert done.exit_code == 0
         assert ("not considered: affinity[]" in done.stdout) is named, done.stdout
+
+
+def test_an_answer_depends_on_no_hash_seed() -> None:
+    """Would find: jobs of an omission, or of a condition, in the order of a set."""
+    line = (sys.executable, "-m", "slotwise", "solve", "--example", "site", "--effort", "1")
+    found = {
+        subprocess.run(
+            (*line, "--format", "json"),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "3")
+    }
+    assert len(found) == 1
