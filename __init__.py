@@ -119,11 +119,11 @@ if TYPE_CHECKING:
     from .solver.forecast.history import read_history as read_history
     from .solver.forecast.logs import Backtest as Backtest
     from .solver.forecast.logs import RecordedLog as RecordedLog
-    from .solver.outlook.records import JobOutlook as JobOutlook
-    from .solver.outlook.records import Outlook as Outlook
+    from .solver.outlook.outlook import JobOutlook as JobOutlook
+    from .solver.outlook.outlook import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
-    from .solver.replay.queue_policy import QueuePolicy as QueuePolicy
-    from .solver.replay.queue_policy import QueueView as QueueView
+    from .solver.replay.policies import QueuePolicy as QueuePolicy
+    from .solver.replay.policies import QueueView as QueueView
     from .solver.replay.session import ReplayComparison as ReplayComparison
     from .solver.replay.session import ReplayResult as ReplayResult
     from .solver.scheduler.methods import Reservation as Reservation

@@ -25,7 +25,7 @@ from .model.plan import Plan
 from .solver import planning as _planning
 from .solver import validate as _judge
 from .solver.advice import ask as _ask
-from .solver.advice import compare as _compare
+from .solver.advice import comparison as _compare
 from .solver.advice import explain as _explain
 from .solver.advice import slots as _slots
 from .solver.advice.diagnosis import diagnose as _diagnosis

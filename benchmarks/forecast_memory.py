@@ -20,7 +20,7 @@ from forecast_errors import Places, arrivals_of
 from slotwise.cli.simulate import LoopOptions, cycle_of, new_session, workload
 from slotwise.solver.forecast.backtest import sampled_rows
 from slotwise.solver.forecast.forecast import look_ahead, starts_at_limits
-from slotwise.solver.forecast.hosts import HostsWorld, SimulatedLog
+from slotwise.solver.forecast.of_instance import HostsWorld, SimulatedLog
 
 #: What is said: hosts that pending jobs held, slots that running ones had borrowed.
 SAID = {

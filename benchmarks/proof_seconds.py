@@ -15,9 +15,9 @@ from itertools import islice
 
 from queue_sources import parser_of_queues, pool_problem, queues_of
 from slotwise.solver.optimal.pool.bounds import Incumbent
-from slotwise.solver.optimal.pool.improver import improve
 from slotwise.solver.optimal.pool.problem import Decoder, best_rule
 from slotwise.solver.optimal.pool.prover import prove
+from slotwise.solver.optimal.pool.search import improve
 
 #: Rounds of the search that makes the plan.
 EFFORT = 100

@@ -67,7 +67,7 @@ class PastOfPool:
         return replayed, head
 
     def _read(self) -> RecordedLog:
-        from ..model.formats.sniff import kind_of
+        from ..model.formats.reading import kind_of
         from ..solver.forecast.logs import without_preceding
 
         of_lsf = kind_of(self.log) in ("acct", "events")
@@ -87,9 +87,9 @@ class PastOfPool:
 
 def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:
     """Return a run of the log on the hosts of an instance, as by `slotwise simulate`."""
-    from ..model.omissions import sentences
+    from ..model.instance import sentences
     from ..solver.budget import OutOfTime
-    from ..solver.forecast.hosts import SimulatedLog
+    from ..solver.forecast.of_instance import SimulatedLog
     from ..solver.rules.rule_book import unheeded_in_a_run
     from .simulate import LoopOptions, cycle_of, new_session, workload
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..model.errors import InputError, Problem, bounded
-from ..model.omissions import Omission
+from ..model.instance import Omission
 from .declare import option, values_of
 from .options import RUSAGE_HELP, Rusage, from_stdin, print_note, read_source
 
@@ -114,8 +114,7 @@ class Listings:
         Raises InputError with everything that is wrong with them.
         """
         from ..model.sources.lsf_state.folder import PrintedFolder, printed_in
-        from ..model.sources.lsf_state.ignored import IgnoredFiles
-        from ..model.sources.lsf_state.values import read_text
+        from ..model.sources.lsf_state.values import IgnoredFiles, read_text
 
         ignored = IgnoredFiles()
         folder = PrintedFolder({})
@@ -181,9 +180,9 @@ def make_instance(
     lsid says.
     Raises InputError with everything that is wrong with the texts.
     """
-    from ..model.formats.sniff import family_of_words, lava_family
-    from ..model.sources.lsf_state.absolute import with_absolute
+    from ..model.formats.reading import family_of_words, lava_family
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
+    from ..model.sources.lsf_state.bqueues import with_absolute
     from ..model.sources.lsf_state.facts import read_facts
     from ..solver.fairshare.reports import PrintedShares
 
@@ -289,12 +288,15 @@ def with_contradictions(instance: Instance, found: Sequence[Omission]) -> Instan
 @bounded("what LSF printed")
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
-    from ..model.sources.lsf_state.bhosts import read_bhosts
-    from ..model.sources.lsf_state.bhpart import read_bhpart
+    from ..model.sources.lsf_state.bhosts import (
+        is_of_gpus,
+        is_of_shared,
+        read_bhosts,
+        read_gpus,
+        read_shared,
+    )
     from ..model.sources.lsf_state.bjobs import is_of_arrays, read_bjobs, with_array_limits
-    from ..model.sources.lsf_state.bqueues import read_bqueues
-    from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
-    from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
+    from ..model.sources.lsf_state.bqueues import read_bhpart, read_bqueues
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.lsf_state.shorter_forms import with_shorter_forms
     from ..model.sources.lsf_state.values import PrintedTimes, Remarks
@@ -381,7 +383,7 @@ def _file_text(path: Path) -> str:
 
 def check_lsid(text: str, source: str) -> None:
     """Raise InputError for a text that is not the output of lsid."""
-    from ..model.formats.sniff import kind_of_text
+    from ..model.formats.reading import kind_of_text
 
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
     if (kind_of_text(text) or "lsid") != "lsid" or not named:
@@ -390,7 +392,7 @@ def check_lsid(text: str, source: str) -> None:
 
 
 def parse_now(text: str) -> datetime:
-    from ..model.formats.units import parse_stamp
+    from ..model.formats.text import parse_stamp
 
     try:
         return parse_stamp(text)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
-from ..model.omissions import Omission
+from ..model.instance import Omission
 from ..model.sources.lsf_state.printed_facts import asked_columns
 from ..model.sources.lsf_state.values import Remarks, Text
 from .import_snapshot import FACTS, Printed, check_lsid, make_instance, print_notes
@@ -152,12 +152,11 @@ def _is_read(name: str, text: Text) -> bool:
 
     Raises InputError for what cannot be read.
     """
-    from ..model.formats.sniff import kind_of_text
-    from ..model.sources.lsf_state.bhpart import read_bhpart
+    from ..model.formats.reading import kind_of_text
+    from ..model.sources.lsf_state.bhosts import is_of_gpus, is_of_shared, read_gpus, read_shared
     from ..model.sources.lsf_state.bjobs import is_of_arrays
-    from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
+    from ..model.sources.lsf_state.bqueues import read_bhpart
     from ..model.sources.lsf_state.facts import read_facts
-    from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
 
     kind = kind_of_text(text.content)
     if name == "lsid":

@@ -235,8 +235,7 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
     Pipes and devices become the same, such as ``/dev/stdin`` or a shell's ``<(zcat log)``.
     Raises InputError if standard input is asked for twice, cannot be read or has too many bytes.
     """
-    from ..model.formats.reading import is_stream, spool
-    from ..model.formats.sniff import begins_as_log
+    from ..model.formats.reading import begins_as_log, is_stream, spool
 
     if isinstance(value, list | tuple):
         if sum(str(path) == "-" for path in value) > 1:
@@ -322,7 +321,7 @@ def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[],
 
 def seconds_of(text: str, option: str) -> int:
     """Return the seconds of a duration option. Raises InputError for no duration, and for 0."""
-    from ..model.formats.units import parse_duration
+    from ..model.formats.text import parse_duration
 
     try:
         seconds = int(parse_duration(text))
@@ -335,7 +334,7 @@ def seconds_of(text: str, option: str) -> int:
 
 def interval_of(text: str, option: str) -> float:
     """Return the seconds of an interval option. Raises InputError for no duration."""
-    from ..model.formats.units import parse_interval
+    from ..model.formats.text import parse_interval
 
     try:
         return parse_interval(text)

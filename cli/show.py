@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.errors import InputError, Problem, nearest
 from ..model.escaping import printable
-from ..model.omissions import Omission, sentences
+from ..model.instance import Omission, sentences
 from ..model.slurm_words import family_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import print_note
@@ -188,7 +188,7 @@ def _text(
 ) -> str:
     if view == "bhist":
         from ..solver.scheduler.history import follow
-        from .views.history import bhist
+        from .views.jobs import bhist
 
         if format == "lsf-json":
             raise InputError(
@@ -259,7 +259,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
     from .views import limits as job_groups
 
     if format == "lsf-json":
-        from .views.lsf_json import lsf_json
+        from .views.jobs import lsf_json
 
         return lsf_json(view, moment, asked)
     render = {
@@ -286,7 +286,7 @@ def _second(instance: Instance, text: str) -> int:
     """
     from datetime import datetime
 
-    from ..model.formats.units import parse_duration, parse_instant
+    from ..model.formats.text import parse_duration, parse_instant
 
     word = text.strip()
     try:

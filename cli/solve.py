@@ -22,7 +22,7 @@ from .source import Source
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan
-    from ..solver.outlook.records import Outlook
+    from ..solver.outlook.outlook import Outlook
     from ..solver.scheduler.continuation import ConfiguredRun
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.
@@ -140,7 +140,7 @@ def _told(
 ) -> str:
     """Return the plan as text, with the run as configured if there is one."""
     from ..solver.outlook.outlook import without_idle_needs
-    from .render import plan_output
+    from .comparison import plan_output
 
     if run is None:
         from ..solver.budget import Budget
@@ -194,7 +194,7 @@ def compare(
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
     objects to a plan (a fault of slotwise, please report it).
     """
-    from ..solver.advice.compare import compare as compare_methods
+    from ..solver.advice.comparison import compare as compare_methods
     from .comparison import comparison_output
     from .report.terminal import print_gantt
 

@@ -14,10 +14,9 @@ from ..model.compact import no_collection
 from ..model.display import some
 from ..model.duration import last_start
 from ..model.errors import Cancelled, InputError, UnknownNameError
-from ..model.instance import Instance
+from ..model.instance import Instance, sentences
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
-from ..model.omissions import sentences
 from ..model.plan import MAX_MARGIN, NOT_PROVED, Method, Plan, Unplaced
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
@@ -283,7 +282,6 @@ def _budget(
         effort = None
     elif time_limit is None and effort is None:
         time_limit = DEFAULT_TIME_LIMIT
-    limit = math.inf if time_limit is None else time_limit
     share = SEARCH_SHARE if search else ESTIMATE_SHARE
     return Budget(
         time_limit=None if time_limit is None else share * time_limit,
@@ -291,8 +289,13 @@ def _budget(
         workers=workers or 1,
         processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
         cancel=cancel or threading.Event(),
-        grace=min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit)),
+        grace=seconds_after(time_limit),
     )
+
+
+def seconds_after(limit: float | None) -> float:
+    """Return the seconds for a weaker answer after a time limit."""
+    return GRACE if limit is None else min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit))
 
 
 def _estimates(
@@ -467,7 +470,9 @@ def _only(order: Sequence[str], found: Plan) -> Plan:
     place = {job: at for at, job in enumerate(order)}
     entries = sorted((item for item in found if item.job in place), key=lambda i: place[i.job])
     unplaced = tuple(item for item in found.unplaced if item.job in place)
-    return replace(found, reservations=tuple(entries), unplaced=unplaced)
+    others = {item.job for item in found} - place.keys()
+    suspended = {job: time for job, time in found.suspended.items() if job not in others}
+    return replace(found, reservations=tuple(entries), unplaced=unplaced, suspended=suspended)
 
 
 def _worth(found: Plan) -> tuple[float, ...]:

@@ -621,7 +621,7 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
     asker = WhatIfPlanner(instance, method="time-based")
     view = asker.view(job)
     found = [explain.BlockedInstant(time, True, Reason.of(Pending.SPAN, "x")) for time in range(3)]
-    parts = list(Known(view, asker.demand(view, job)).parts(found))
+    parts = list(Known(view, asker.demand(view, job), lambda: False).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]
 
 

@@ -53,7 +53,8 @@ def advise(
             break
         if on_progress is not None:
             on_progress(f"explaining {job}")
-        explanation = explain(instance, job, cancel=stop)
+        limit = None if seconds is None else stop.left()
+        explanation = explain(instance, job, time_limit=limit, cancel=stop)
         if not stop.is_set():
             found[job] = explanation
     return Advice(found, len(waiting) - len(found))

@@ -43,8 +43,8 @@ OF_REPORT = (
     f"{TIME_OF_MANY:g} if {MANY_PENDING:,} jobs are pending, else 30 for an exact plan."
 )
 #: Shares of the remaining time for the plans, and then for the explanations; the rest is for the
-#: page.
-PLANS_SHARE, ADVICE_SHARE = 0.6, 0.5
+#: page, with at least this share of the limit.
+PLANS_SHARE, ADVICE_SHARE, PAGE_SHARE = 0.6, 0.5, 0.15
 ONLY_COMPARED = (
     "--history goes with an instance and --method all: forecasts stand in the comparison"
 )
@@ -106,15 +106,16 @@ class Asked:
 
     def for_advice(self) -> float | None:
         """Return the wall seconds for all explanations, or for the diagnosis, once there are
-        plans.
+        plans; 0 if only the page can still be made.
         """
-        left = left_of(self.search.time_limit, kept=0.0)
+        limit = self.search.time_limit
+        left = left_of(limit, kept=0.0)
         both = self.advice.advice_time
         if both is None and self.search.effort is None:
             both = ADVICE_TIME
         seconds = math.inf if both is None else both / 2
         if left is not None:
-            seconds = min(ADVICE_SHARE * left, seconds)
+            seconds = min(ADVICE_SHARE * left, seconds) if left > PAGE_SHARE * (limit or 0) else 0
         return None if math.isinf(seconds) else seconds
 
 
@@ -221,7 +222,8 @@ def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
         return None
     from ...solver.advice.diagnosis.diagnose import diagnose
 
-    return diagnose(found.instance, time_limit=asked.for_advice(), cancel=cancel)
+    seconds = asked.for_advice()
+    return None if seconds == 0 else diagnose(found.instance, time_limit=seconds, cancel=cancel)
 
 
 def _planned(
@@ -253,7 +255,7 @@ def _planned(
         many = f"{len(instance.pending):,} jobs are pending"
         print_note(f"{many}: the report takes {TIME_OF_MANY:g} s; --time-limit sets another limit")
     if asked.method == "all":
-        from ...solver.advice.compare import compare
+        from ...solver.advice.comparison import compare
 
         comparison = compare(
             instance,

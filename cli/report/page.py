@@ -94,7 +94,9 @@ def page(report: Report) -> str:
         said += [*report.comparison.summary(), *(f"{v.name}: {v.meaning}" for v in report.views)]
     else:
         said += [view.meaning for view in report.views]
-    text = json.dumps(_shown(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _json(data)
+    if not text.isprintable() or re.search(r'\\[^"\\n]', text):
+        text = _json(_shown(data))
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return Template(asset("report.html")).substitute(
@@ -119,6 +121,10 @@ def policy(scripts: list[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _shown(data: Any) -> Any:

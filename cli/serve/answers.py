@@ -21,9 +21,8 @@ from .polled import shifted
 from .polls import zero_of
 
 if TYPE_CHECKING:
-    from ...model.instance import Instance
+    from ...model.instance import Instance, Omission
     from ...model.job import Job
-    from ...model.omissions import Omission
 
 #: Maximum number of rows of one answer, and of hosts of one job.
 MAX_ROWS, MAX_HOSTS = 5000, 24

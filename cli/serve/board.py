@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..listing import ListedJob, Listing
+from ..outlook_text import ListedJob, Listing
 from .differences import KnownStart, PollEvents, RowChange, change_of
 from .polled import shifted
 from .polls import Polled
@@ -15,8 +15,8 @@ from .polls import Polled
 if TYPE_CHECKING:
     from ...model.job import Job
     from ...solver.advice.likely import StartQuantiles
-    from ...solver.outlook.records import JobOutlook as PredictedStart
-    from ...solver.outlook.records import Outlook as PredictedJobs
+    from ...solver.outlook.outlook import JobOutlook as PredictedStart
+    from ...solver.outlook.outlook import Outlook as PredictedJobs
 
 #: Names of the predicted starts of a job.
 STARTS = ("as_configured", "estimate", "possible")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from ...model.errors import InputError, SlotwiseError
 from ...solver.advice.likely import StartQuantiles
 from ...solver.budget import Budget, OutOfTime
-from ..listing import listing_of
+from ..outlook_text import listing_of
 from ..process import started
 from .board import Board
 from .polls import Polled
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...solver.forecast.forecast import Calibration, Forecasts
     from ...solver.forecast.history import History
+    from ...solver.outlook.outlook import Outlook as PredictedJobs
     from ...solver.outlook.outlook import StepLimits
-    from ...solver.outlook.records import Outlook as PredictedJobs
     from .polled import PredictedStarts
 
 

@@ -28,19 +28,17 @@ from ..instance import Instance
 from ..job import Job
 from . import fields as f
 from .bsub import read_bsub
-from .build import MAX_ERRORS
-from .document import JobEntry, Section
+from .build import MAX_ERRORS, JobBuilder
+from .document import Finding, JobEntry, Location, Section, problems
 from .encode import allocation_text, plain_job
 from .field_rules import FieldRule, fits, words
 from .fields import reader
-from .finding import Finding, Location, problems
-from .jobs import JobBuilder
 from .names import expand_range, unknown_host
 from .objects import examine_objects
+from .reading import refuse_other
 from .rules import LimitScale
-from .sniff import refuse_other
 from .source_text import file_content, plain_data, with_script
-from .units import Clock, size_text
+from .text import Clock, size_text
 
 FORMAT = "slotwise-changes/1"
 #: Number of entries that are checked together if very many are wrong.
@@ -226,7 +224,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
     """Return the well-formed entries, and the errors of all others."""
     from pydantic import ValidationError
 
-    from .finding import explain
+    from .document import explain
 
     if isinstance(data, dict) and isinstance(items := data.get("changes"), list):
         if len(items) > limits().jobs:

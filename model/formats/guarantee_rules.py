@@ -12,7 +12,7 @@ from ..instance import Instance
 from ..job import Job
 from ..resreq.pool_hosts import named_hosts
 from ..service_class import ALL, GuaranteedPool
-from .finding import Finding, Location, unknown_name
+from .document import Finding, Location, unknown_name
 from .guarantee_text import access_text
 from .names import unknown_host
 

@@ -23,8 +23,8 @@ from ..errors import nearest
 from ..input_limits import limits, take_hosts, take_names
 from ..job import OTHERS
 from . import document as d
+from .document import Finding, Location
 from .fields import MOST, given
-from .finding import Finding, Location
 from .names import inner_first, names, unknown_unit_type
 
 #: Maximum number of names of a cycle that are written out.

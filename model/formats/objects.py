@@ -31,20 +31,20 @@ from ..instance import (
     BorrowedSlots,
     HeldHosts,
     Instance,
+    Omission,
     PoolUsage,
     SaidByLsf,
     ShareUsage,
 )
 from ..job import Application, Job, RunningJob
-from ..omissions import Omission
 from ..progress import Poll, never, polled
 from ..slurm_fairshare import Association
 from . import document as d
+from .build import default_slots
+from .document import Finding, Location, path_text
 from .field_rules import FieldRule, class_rules
 from .fields import MOST
-from .finding import Finding, Location, path_text
 from .hosts import HostBuilder
-from .jobs import default_slots
 from .reader import from_document, load_with_warnings
 from .rules import rule_findings
 

@@ -13,9 +13,9 @@ from ..errors import InputError, Problem, bounded
 from ..input_limits import limits
 from ..instance import Instance
 from .build import examine
+from .document import Finding, Location, problems
 from .file_format import Contents, ReadOptions
-from .finding import Finding, Location, problems
-from .sniff import kind_of, refuse_other
+from .reading import kind_of, refuse_other
 from .source_text import file_content, is_json, plain_data, surely_printable, with_script
 
 #: Suffixes of instance files.

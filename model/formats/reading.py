@@ -3,22 +3,27 @@
 What is read whole is bounded by --max-text. A log is read as it comes: a file ends by itself, and
 what has no end of its own (:func:`is_stream`) is bounded by --max-unpacked where it begins as a log
 and by --max-text where it does not. ``tests/formats/test_reading.py`` forbids other reads.
+
+Recognition of the kind of a file by its first lines, to report a wrong one in one sentence.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from errno import EACCES, EBADF, EISDIR
 from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ..confined import check_inside
+from ..confined import check_inside, is_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
@@ -201,3 +206,234 @@ def odd_kind(path: Path) -> str:
 def no_file(path: Path) -> InputError:
     """Return the error message for the kind that :func:`odd_kind` returns."""
     return InputError([Problem(f"is {odd_kind(path)}, not a file", str(path))])
+
+
+#: Number of bytes that are examined.
+HEAD = 8192
+#: First bytes of a gzip file, and zlib's number for that format with the largest window.
+GZIP, _GZIP_FORMAT = b"\x1f\x8b", 31
+#: Kinds of which a file may be larger than any instance.
+LOGS = ("swf", "acct", "events")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of file that can be recognised from its beginning."""
+
+    #: Name of the kind of file, for comparisons.
+    name: str
+    #: Description of the kind for people.
+    text: str
+    #: Command that reads such a file, "" if none does.
+    use: str
+    #: Advice on what to use instead if no command reads it.
+    instead: str = ""
+
+
+_IMPORT = "slotwise import"
+#: LSF output that no option reads: its description, and the output to use instead.
+_NOT_READ = {
+    "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
+    "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
+    "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
+    "lsload -s": "shared resources: give bhosts -s",
+    "bresources": "a line for each pool: give bresources -g -l",
+    "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
+    "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
+    "bhist": "the history of jobs: slotwise import events reads lsb.events",
+    "bapp": "application profiles: slotwise import lsf reads lsb.applications",
+    "badmin": "parameters: slotwise import lsf reads the configuration files",
+    "lsid": "the cluster's name: slotwise import lsf takes --cluster",
+}
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("instance", "an instance file", "slotwise check"),
+        Kind("changes", "a file of changes over time", "slotwise simulate … --changes"),
+        Kind("pool", "a snapshot of a pool of processors", f"{_IMPORT} pool"),
+        Kind("events", "LSF's event log (lsb.events)", f"{_IMPORT} events"),
+        Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
+        Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
+        Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
+        Kind("bjobs -aps", "output of bjobs -aps", f"{_IMPORT} snapshot --aps"),
+        Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
+        *(
+            Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
+            for name in ("bhosts", "lshosts", "lsload")
+        ),
+        Kind("bhosts -s", "output of bhosts -s", f"{_IMPORT} snapshot --bhosts"),
+        Kind("bqueues", "output of bqueues", f"{_IMPORT} snapshot --bqueues"),
+        Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
+        *(
+            Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
+            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup", "brsvs")
+        ),
+        Kind("bsla", "output of bsla", f"{_IMPORT} snapshot --bsla"),
+        Kind("bresources -g -l", "output of bresources -g -l", f"{_IMPORT} snapshot --bresources"),
+        Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
+        Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
+        Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
+        Kind("lshosts -T", "output of lshosts -T or bhosts -aff", f"{_IMPORT} snapshot --topology"),
+        Kind("plan", "a plan of LSF's allocation planner", ""),
+        *(Kind(name, f"output of {name}", "", instead) for name, instead in _NOT_READ.items()),
+    )
+}
+_RECORD = re.compile(r'\s*"([A-Z][A-Z0-9_]*)"\s+"\d')
+_ACCT = frozenset({"JOB_FINISH", "EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT"})
+_EVENTS = frozenset(
+    {"JOB_NEW", "JOB_FORWARD", "JOB_ACCEPT", "JOB_ACCEPTACK", "JOB_CHKPNT", "JOB_START"}
+    | {"JOB_START_ACCEPT", "JOB_STATUS", "JOB_SWITCH", "JOB_SWITCH2", "JOB_MOVE", "QUEUE_CTRL"}
+    | {"HOST_CTRL", "MBD_START", "MBD_DIE", "UNFULFILL", "LOAD_INDEX", "JOB_SIGACT", "MIG"}
+    | {"JOB_MODIFY2", "JOB_SIGNAL", "JOB_EXECUTE", "JOB_REQUEUE", "JOB_CLEAN", "JOB_EXCEPTION"}
+    | {"JOB_EXT_MSG", "JOB_ATTA_DATA", "JOB_CHUNK", "SBD_UNREPORTED_STATUS", "LOG_SWITCH"}
+    | {"JOB_FORCE", "JGRP_NEW", "JGRP_STATUS", "JGRP_CNT", "JOB_ATTR_SET"}
+)
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
+_JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
+#: Behind each job of bhist -l, which begins as one of bjobs -l does.
+_HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
+#: The first line of sacct -P, which is read as lsb.acct is.
+SACCT_HEADER = re.compile(r"(?:[A-Za-z/]+\|)*JobID(?:Raw)?\|", re.IGNORECASE)
+_TEXT = (
+    (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
+    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.M), "bjobs -aps"),
+    (re.compile(r"^\s*JOBID(?!.*\sAPS\s*$)(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
+    (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
+    (re.compile(r"^\s*QUEUE:[ \t]*\S", re.M), "bqueues"),
+    (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
+    (re.compile(r"^\s*HOST_NAME\s+STATUS\b", re.M), "bhosts"),
+    (re.compile(r"^HOST\s+\S+\s*\n\s*STATUS\b", re.M), "bhosts"),
+    (re.compile(r"^\s*HOST_NAME\s+type\b", re.M), "lshosts"),
+    (re.compile(r"^\s*Host\[[^\]\n]*\]\s+\S", re.M), "lshosts -T"),
+    (re.compile(r"^\s*JOBID\s+(?=.*\bARRAY_SPEC\b)", re.M), "bjobs"),
+    (re.compile(r"^\s*(?:RUN|PEND)\s+SSUSP\s+USUSP\s+UNKNOWN\b", re.M), "bjobs -sum"),
+    (re.compile(r"^\s*RESOURCE\s+TOTAL\s+RESERVED\s+LOCATION\b", re.M), "bhosts -s"),
+    (re.compile(r"^\s*HOST_NAME\s+GPU_ID\b", re.M), "bhosts -gpu"),
+    (re.compile(r"^HOST:\s*\S+\s*\n\s*NGPUS\b", re.M), "bhosts -gpu"),
+    (re.compile(r"^HOST_NAME:\s*\S+", re.M), "lshosts -l"),
+    (re.compile(r"^\s*HOST_NAME\s+gpu_id\b", re.M), "lshosts -gpu"),
+    (re.compile(r"^\s*HOST_NAME\s+status\s+(?=r15s\b)", re.M), "lsload"),
+    (re.compile(r"^\s*HOST_NAME\s+status\s+ngpus\b", re.M), "lsload -gpu"),
+    (re.compile(r"^\s*HOST_NAME\s+gpuid\b", re.M), "lsload -gpu"),
+    (re.compile(r"^\s*(?i:RESOURCE\s+VALUE\s+LOCATION)\b", re.M), "lsload -s"),
+    (re.compile(r"^\s*USER/GROUP\s+JL/P\b", re.M), "busers"),
+    (re.compile(r"^\s*GROUP_NAME\s+NJOBS\b", re.M), "bjgroup"),
+    (re.compile(r"^\s*RSVID\s+TYPE\b", re.M), "brsvs"),
+    (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
+    (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
+    (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),
+    (re.compile(r"^\s*GUARANTEED RESOURCE POOL:", re.M), "bresources -g -l"),
+    (re.compile(r"^\s*SERVICE CLASS NAME:", re.M), "bsla"),
+    (re.compile(r"^\s*(?:POOL_NAME\s+TYPE\b|GUARANTEED_RESOURCE_POOL\b)", re.M), "bresources"),
+    (re.compile(r"^\s*SLOTS\s+RUNTIME\b", re.M), "bslots"),
+    (re.compile(r"^\s*Accounting information about jobs", re.M), "bacct"),
+    (_HISTORY, "bhist"),
+    (re.compile(r"^GROUP_NAME:[^\n]*\n(?:\s*\n)*\s*USERS:", re.M), "bugroup"),
+    (re.compile(r"^GROUP_NAME:[^\n]*\n(?:\s*\n)*\s*HOSTS:", re.M), "bmgroup"),
+    (re.compile(r"^\s*GROUP_NAME\s+HOSTS\b", re.M), "bmgroup"),
+    (re.compile(r"^\s*GROUP_NAME\s+USERS\b", re.M), "bugroup"),
+    (re.compile(r"^\s*(?:APP_NAME\s+NJOBS\b|APPLICATION NAME:)", re.M), "bapp"),
+    (re.compile(r"^\s*(?:MBD|SBD|LIM) configuration at\b", re.M), "badmin"),
+    (re.compile(r"^\s*My cluster name is\b", re.M), "lsid"),
+    (re.compile(r"^\s*LS[BF]_\w+[ \t]*=", re.M), "lsf.conf"),
+    (re.compile(r"^\s*Begin\s+(?!.*[:{])\w+\s*$", re.M), "configuration"),
+    (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise/", re.M), "instance"),
+    (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise-changes/", re.M), "changes"),
+)
+
+
+def kind_of_text(text: str) -> str:
+    """Return the name of the kind of input that a text begins like, "" if unknown."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("{"):
+        return _kind_of_json(start)
+    for line in start.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if found := _RECORD.match(line):
+            return "acct" if found[1] in _ACCT else "events" if found[1] in _EVENTS else ""
+        if SACCT_HEADER.match(line):
+            return "acct"
+        if line.startswith(";") or _SWF.match(line):
+            return "swf"
+        break
+    if start.startswith("Job <") and _HISTORY.search(start):
+        return "bhist"
+    places = [(found.start(), name) for form, name in _TEXT if (found := form.search(start))]
+    return min(places)[1] if places else ""
+
+
+def _kind_of_json(start: str) -> str:
+    if (found := _JSON.search(start)) and found[1] in KINDS:
+        return found[1]
+    if found := re.search(r'"format"\s*:\s*"slotwise(-changes)?/', start):
+        return "changes" if found[1] else "instance"
+    if '"NUM_PLANS"' in start or '"PLANS"' in start:
+        return "plan"
+    return "pool" if re.search(r'"procs"\s*:', start) and '"format"' not in start else ""
+
+
+def kind_of(path: str | Path) -> str:
+    """Return the kind of a file, also gzipped; "" if unknown, unreadable or readable only once."""
+    if not is_inside(path) or is_stream(Path(path)):
+        return ""
+    try:
+        return _kind_of_head(beginning(Path(path), HEAD))
+    except (OSError, ValueError):
+        return ""
+
+
+def begins_as_log(head: bytes) -> bool:
+    """Return whether a stream with this beginning is a log, also gzipped."""
+    return head.startswith(GZIP) or _kind_of_head(head) in LOGS
+
+
+def _kind_of_head(head: bytes) -> str:
+    """Return the kind of a file by its first bytes."""
+    cut = len(head) >= HEAD
+    if head.startswith(GZIP):
+        try:
+            head = zlib.decompressobj(_GZIP_FORMAT).decompress(head, HEAD)
+        except zlib.error:
+            return ""
+        cut = True
+    text = head.decode("utf-8-sig", errors="replace")
+    # The last line may be cut.
+    return kind_of_text(text.rpartition("\n")[0] if cut and "\n" in text else text)
+
+
+def refuse_other(path: str | Path, *wanted: str) -> None:
+    """Raise InputError with one line where a file is recognised as of another kind than wanted."""
+    if wrong := other_kind(kind_of(path), *wanted):
+        raise InputError([Problem(wrong, str(path))])
+
+
+def other_kind(found: str, *wanted: str) -> str:
+    """Return the message that kind `found` is not the wanted one; "" if it is, or is unknown."""
+    if not found or found in wanted:
+        return ""
+    kind = KINDS[found]
+    use = f": `{kind.use}` takes it" if kind.use else ""
+    if kind.instead:
+        use = f", which tells {kind.instead}"
+    return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
+
+
+#: Words that only a scheduler of the open family prints in a listing, and which it is.
+_OWN_WORDS = (("FAIRSAHRE", "volclava"), ("OpenLava system", "OpenLava"))
+
+
+def family_of_words(texts: Iterable[str]) -> tuple[str, str]:
+    """Return the scheduler family that prints such words, and the words; "" if none is found."""
+    for text in texts:
+        for words, family in _OWN_WORDS:
+            if words in text:
+                return family, words
+    return "", ""
+
+
+def lava_family(text: str) -> str:
+    """Return "OpenLava" or "volclava" if a text names one of them, as lsid does, else ""."""
+    found = re.search(r"openlava|volclava", text, re.IGNORECASE)
+    return "" if found is None else "volclava" if found[0].lower() == "volclava" else "OpenLava"

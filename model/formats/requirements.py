@@ -24,7 +24,7 @@ from ..resreq import (
     requirement_options,
 )
 from ..resreq.syntax import Cu, every, simples
-from .finding import Finding, Location
+from .document import Finding, Location
 from .names import unknown_unit_type
 
 

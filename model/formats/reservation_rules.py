@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..duration import with_periods
 from ..instance import Instance
-from ..reserved_periods import with_periods
-from .finding import Finding, Location, unknown_name
+from .document import Finding, Location, unknown_name
 
 
 def reservation_findings(instance: Instance) -> Iterator[Finding]:

@@ -27,13 +27,12 @@ from ..instance import HeldHosts, Instance
 from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
-from .finding import Finding, Location, unknown_name
+from .document import Finding, Location, unknown_name
 from .guarantee_rules import guarantee_findings
 from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .reservation_rules import reservation_findings
-from .text import SHARE_KEYWORDS
-from .units import LimitOnHost, format_duration
+from .text import SHARE_KEYWORDS, LimitOnHost, format_duration
 
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:

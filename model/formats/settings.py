@@ -21,9 +21,17 @@ from ..slurm_setting_keys import SCHEDULER_PARAMETERS, slurm_settings
 from ..slurm_words import SECTION_NAMES, family_text
 from . import text
 from .build import examine
-from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
+from .document import (
+    Document,
+    Finding,
+    HostEntry,
+    Location,
+    ParamsEntry,
+    QueueEntry,
+    Section,
+    section_of,
+)
 from .encode import to_document
-from .finding import Finding, Location, section_of
 from .guarantee_text import distribution, share_text
 from .names import expand_range
 from .source_text import plain_data

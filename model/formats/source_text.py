@@ -14,7 +14,7 @@ import yaml
 from ..display import strange_character, visible
 from ..errors import InputError, Problem
 from ..input_limits import limits
-from .finding import Finding, Location, problems
+from .document import Finding, Location, problems
 from .reading import check_length, file_bytes
 
 #: Key and value of each mapping that has been looked into, by the key's text.

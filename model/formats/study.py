@@ -11,12 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from ..errors import InputError
 from . import fields as f
-from .document import Section
+from .document import Finding, Location, Section, explain, problems
 from .file_format import DefaultLimit
-from .finding import Finding, Location, explain, problems
 from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
-from .units import parse_duration
+from .text import parse_duration
 
 FORMAT = "slotwise-study/1"
 

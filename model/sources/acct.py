@@ -28,7 +28,7 @@ import numpy as np
 from ..compact import NamePlaces, OnDemand
 from ..errors import InputError, Problem, report
 from ..formats.names import Domains
-from ..formats.sniff import SACCT_HEADER, refuse_other
+from ..formats.reading import SACCT_HEADER, refuse_other
 from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job

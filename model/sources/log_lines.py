@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO, TypeVar, cast
 
 from ..errors import InputError, Problem, unreadable
-from ..formats.reading import opened
-from ..formats.sniff import GZIP, begins_as_log
+from ..formats.reading import GZIP, begins_as_log, opened
 from ..input_limits import limits
 
 _Number = TypeVar("_Number", int, float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..formats.file_format import FileFormat
-from ..formats.sniff import kind_of
+from ..formats.reading import kind_of
 
 #: The name of the format of our own.
 INSTANCE = "instance"

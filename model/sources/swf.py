@@ -26,7 +26,7 @@ from ..compact import OnDemand, narrow
 from ..display import DAY
 from ..errors import Problem
 from ..formats.file_format import ChangedEstimates, DefaultLimit
-from ..formats.sniff import refuse_other
+from ..formats.reading import refuse_other
 from ..input_limits import limits
 from ..job import Job
 from ..workload import Ints, Workload

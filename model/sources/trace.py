@@ -18,8 +18,7 @@ from ..configuration import Params, Queue
 from ..errors import InputError, Problem, bounded, report
 from ..formats import source_text
 from ..formats.file_format import Contents, ReadOptions
-from ..formats.reading import file_bytes
-from ..formats.sniff import kind_of, refuse_other
+from ..formats.reading import file_bytes, kind_of, refuse_other
 from ..instance import Instance
 from ..job import Job, RunningJob
 from ..workload import NO_REQUEST, Workload, canonical

@@ -14,11 +14,10 @@ from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
 from ...model.formats.submit import Submission, refusals, submission, with_unnamed_user
-from ...model.formats.units import parse_duration
-from ...model.instance import Instance
+from ...model.formats.text import parse_duration
+from ...model.instance import Instance, Omission
 from ...model.job import Job
 from ...model.job_table import OneLine
-from ...model.omissions import Omission
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
@@ -27,7 +26,7 @@ from ...model.sources.slurm.sbatch import is_sbatch, sbatch_submission
 from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
-from ..outlook.records import JobOutlook
+from ..outlook.outlook import JobOutlook
 from .likely import TIMES, USUAL, Drawing, Forecaster, StartQuantiles, times_of
 from .suggestions import (
     Suggestion,

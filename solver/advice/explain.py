@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from ...model.dependency import (
@@ -22,10 +22,9 @@ from ...model.display import DAY, WEEK, data_of, duration_text, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.escaping import html_table
-from ...model.instance import Instance, SaidByLsf
+from ...model.instance import Instance, SaidByLsf, no_pending_job
 from ...model.job import Job, job_id
 from ...model.job_table import OneLine
-from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
@@ -36,7 +35,7 @@ from ..availability.usage import FOREVER
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
 from ..optimal.alternatives import numbered, opening_reason
-from ..outlook.records import JobOutlook
+from ..outlook.outlook import JobOutlook
 from ..pending_reasons import (
     NOTHING_SHORT,
     amounts_short,
@@ -368,7 +367,7 @@ def find_obstacles(
         if should_stop():
             raise OutOfTime
         findings.append(_finding(view, demand, time, time in looked_at, method))
-    who = BlockingReservations(view, demand)
+    who = BlockingReservations(view, demand, should_stop)
     rows = [
         (part, names)
         for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.alike))
@@ -444,6 +443,7 @@ class BlockingReservations:
 
     view: PlanView
     demand: Demand
+    should_stop: Callable[[], bool]
     _without: dict[str, Profile] = field(default_factory=dict)
 
     def parts(self, alike: list[BlockedInstant]) -> Iterator[tuple[list[BlockedInstant], str]]:
@@ -460,7 +460,8 @@ class BlockingReservations:
     def _stretch(self, alike: list[BlockedInstant], at: int) -> tuple[int, str]:
         """Return the end of the interval that begins at `at`, and the jobs that block all of it."""
         overlapping = self._overlapping(alike[at].time)
-        alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MAX_NAMED]
+        frees = (job for job in overlapping if self._frees(job, alike[at].time))
+        alone = list(islice(frees, MAX_NAMED))
         named, more, end = alone or overlapping, False, at + 1
         while end < len(alike):
             time = alike[end].time
@@ -493,6 +494,8 @@ class BlockingReservations:
     def _frees(self, job: str, time: int) -> bool:
         """Whether the job would fit at `time` without one of the reservations."""
         if job not in self._without:
+            if self.should_stop():
+                raise OutOfTime
             self._without[job] = self.view.without(job)
         return can_start(self._without[job], self.demand, time)
 

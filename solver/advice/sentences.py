@@ -8,7 +8,7 @@ from ...model.display import HOUR, duration_text, hours_text
 from ...model.instance import Instance
 from ...model.objective import objective_named
 from ...model.plan import Method, Plan
-from ..outlook.records import JobOutlook, State
+from ..outlook.outlook import JobOutlook, State
 from ..pending_reasons import counted
 
 #: Maximum number of jobs, or runs of jobs, that a sentence names; more are counted.

@@ -27,7 +27,7 @@ from ..accuracy.measures import Accuracy, accuracy
 from ..budget import Budget, OutOfTime
 from ..forecast.history import clock_offset, is_record_of
 from ..forecast.logged_runs import LoggedRun, LoggedRuns
-from ..outlook.records import JobOutlook, Outlook
+from ..outlook.outlook import JobOutlook, Outlook
 from ..pending_reasons import counted
 from ..scheduler.methods import looking_ahead, settings_for
 from ..scheduler.simulation import Session

@@ -19,9 +19,8 @@ from typing import Any, Literal
 
 from ...model.absolute_priority import StatedPriority
 from ...model.errors import UnknownNameError
-from ...model.instance import Instance
+from ...model.instance import Instance, Omission
 from ...model.job import Job, array_of, running_limits
-from ...model.omissions import Omission
 from ...model.plan import (
     NOT_EXAMINED,
     MissingStart,
@@ -40,8 +39,7 @@ from ..fairshare.queue_order import has_policy
 from ..optimal.alternatives import as_chosen, opening_reason, options_of
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
-from ..outlook.outlook import outlook_of_job
-from ..outlook.records import JobOutlook, Reasons, State
+from ..outlook.outlook import JobOutlook, Reasons, State, outlook_of_job
 from ..placement.earliest import Start, allocate_start, earliest_start, is_constant
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest

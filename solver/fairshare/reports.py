@@ -13,7 +13,7 @@ from ...model.instance import Instance, PoolUsage, ShareUsage
 from ...model.job import Job
 from ...model.shares import partition_hosts, queue_sets
 from ...model.sources.finished_jobs import FinishedJob
-from ...model.sources.lsf_state.bhpart import PrintedAccount
+from ...model.sources.lsf_state.bqueues import PrintedAccount
 from .accounts import Account, Consumption, ShareTree, dynamic_priority, significant
 from .dispatch_order import DispatchOrder, order_policy
 from .dispatch_policy import DispatchPolicy, FirstCome

@@ -22,16 +22,14 @@ import numpy as np
 
 from ...model.display import DAY, data_of, with_stamps
 from ...model.errors import InputError, Problem
+from ...model.instance import Omission
 from ...model.job_table import OneLine
-from ...model.omissions import Omission
 from ...model.workload import Ints
 from ..accuracy.measures import EARLY, LATE, LIKELY
 from ..budget import OutOfTime
 from ..processes import WorkerPool
-from .arrivals import NOBODY, Arrivals, Coming, FutureArrivals
-from .jobs import NO_LIMIT, NO_START, Floats, ints
-from .moment import ForwardWorld, never
-from .runtimes import ENDLESS, AtLimits, RunTimeModel
+from .moment import NOBODY, Arrivals, Coming, ForwardWorld, FutureArrivals, never
+from .runtimes import ENDLESS, NO_LIMIT, NO_START, AtLimits, Floats, RunTimeModel, ints
 
 #: Types of the context of all tasks, of a task, and of its result.
 C = TypeVar("C")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...model.errors import InputError, Problem
-from ...model.formats.sniff import kind_of, refuse_other
+from ...model.formats.reading import kind_of, refuse_other
 from ...model.job import Job
 from ...model.sources.acct import SKEWED, read_acct
 from ...model.sources.finished_jobs import FinishedJob

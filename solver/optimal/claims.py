@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 
 from ...model.display import clock_text, some
-from ...model.instance import Instance
+from ...model.instance import Instance, Omission
 from ...model.objective import Objective, objective_named
-from ...model.omissions import Omission
 from ...model.plan import NOT_PROVED, Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Calendar, Demand, with_eligible_time
 from ..availability.profile import Profile
@@ -157,11 +156,13 @@ def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Itera
     """
     if rule.places_only:
         return
-    moved = {job for job, _ in item.jobs}
+    moved = dict.fromkeys(job for job, _ in item.jobs)  # their order is that of the answer
     without = {job for job, start in item.jobs if start is None}
     yield from moved
     for job, on in hanging.items():
-        if job not in moved and not (moved if job in rule.asking else without).isdisjoint(on):
+        if job not in moved and not (moved.keys() if job in rule.asking else without).isdisjoint(
+            on
+        ):
             yield job
 
 

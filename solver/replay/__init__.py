@@ -7,11 +7,13 @@
 [0, 10, 2]
 """
 
-from .measures import GroupMetrics, Measuring, Metrics
-from .queue_policy import QueuePolicy, QueueView
+from .policies import QueuePolicy, QueueView
 from .session import (
     POLICIES,
     Checkpoint,
+    GroupMetrics,
+    Measuring,
+    Metrics,
     Policy,
     Replay,
     ReplayComparison,

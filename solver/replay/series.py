@@ -8,8 +8,7 @@ import numpy as np
 
 from ...model.workload import Ints
 from ..scheduler.metrics import bounded_slowdown
-from .measures import Floats, Measuring, measured_span
-from .session import Interval, PoolSchedule, ReplayResult
+from .session import Floats, Interval, Measuring, PoolSchedule, ReplayResult, measured_span
 
 #: Number of bins of a curve over time.
 BINS = 400

@@ -19,12 +19,10 @@ import numpy as np
 
 from ...model.cluster import BUILTIN_AMOUNTS, Thresholds
 from ...model.configuration import Queue
-from ...model.duration import expected_finish, granted_run_limit
+from ...model.duration import expected_finish, granted_run_limit, of_jobs, with_periods
 from ...model.errors import InputError
-from ...model.instance import AdvanceReservation, Instance
+from ...model.instance import AFFINITY, GPUS, PTILE, AdvanceReservation, Instance, Omission
 from ...model.job import Job, classes
-from ...model.omissions import AFFINITY, GPUS, PTILE, Omission
-from ...model.reserved_periods import of_jobs, with_periods
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import Compound, Requirement, simples
 from ...model.shares import Groups
@@ -34,8 +32,7 @@ from ..availability.resources import BoolArray, IntArray
 from ..fairshare.queue_order import has_policy
 from ..precedence import Precedence
 from ..resolve import Resolver
-from .eligibility import preempting_now
-from .guarantees import has_loans
+from .eligibility import has_loans, preempting_now
 
 #: Omission for jobs with -U if the reservation is not described.
 UNDESCRIBED = "the advance reservation of the job, which is not described (advance_reservations)"

@@ -19,9 +19,8 @@ from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.gpu_request import GpuRequest
-from ...model.instance import Instance
+from ...model.instance import GPUS, Instance, Omission
 from ...model.job import Job, classes
-from ...model.omissions import GPUS, Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
@@ -33,8 +32,7 @@ from ..placement.supply import suits
 from ..precedence import Precedence
 from ..resolve import Resolver, any_with_alternatives
 from . import omitted as reservations
-from .eligibility import Eligibility, InitialSituation, preempting_now
-from .guarantees import left_to_the_loop, unmodelled
+from .eligibility import Eligibility, InitialSituation, left_to_the_loop, preempting_now, unmodelled
 from .omitted import Scopes, remarks
 
 

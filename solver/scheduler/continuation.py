@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from ...model.compact import no_collection
 from ...model.display import WrittenTimes
 from ...model.duration import expected_finish
-from ...model.instance import Instance
+from ...model.instance import Instance, Omission
 from ...model.job import Job
-from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import ON_A_LOAN, beyond_reported, free_when

@@ -29,8 +29,7 @@ from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
-from ..rules.eligibility import Eligibility, preempting_pairs
-from ..rules.guarantees import has_loans
+from ..rules.eligibility import Eligibility, has_loans, preempting_pairs
 from .advance_reservations import has_waiting_reservation
 from .backfill import backfill
 from .cycle_reservations import JobReservation

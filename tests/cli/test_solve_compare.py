@@ -19,9 +19,8 @@ import pytest
 import slotwise as sw
 from sampling import some
 from slotwise import Plan, PlannedJob, Unplaced, dump_json
-from slotwise.cli.comparison import comparison_output
+from slotwise.cli.comparison import comparison_output, plan_output
 from slotwise.cli.main import app
-from slotwise.cli.render import plan_output
 from slotwise.model.formats.plan_file import plan_record
 from slotwise.model.generate import generate
 from slotwise.model.objective import objectives
@@ -410,3 +409,18 @@ pending:
         )
         assert done.exit_code == 0
         assert ("not considered: affinity[]" in done.stdout) is named, done.stdout
+
+
+def test_an_answer_depends_on_no_hash_seed() -> None:
+    """Would find: jobs of an omission, or of a condition, in the order of a set."""
+    line = (sys.executable, "-m", "slotwise", "solve", "--example", "site", "--effort", "1")
+    found = {
+        subprocess.run(
+            (*line, "--format", "json"),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "3")
+    }
+    assert len(found) == 1

@@ -25,7 +25,7 @@ from slotwise import (
 from slotwise.model.changes import DOWN, OK
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.forecast.backtest import answer
-from slotwise.solver.forecast.hosts import SimulatedLog
+from slotwise.solver.forecast.of_instance import SimulatedLog
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session
 

@@ -7,7 +7,6 @@ import pytest
 from forecast_lab import asked_of, past_of
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.solver.forecast.jobs import keys_of
 from slotwise.solver.forecast.runtimes import (
     ENDLESS,
     AtLimits,
@@ -15,6 +14,7 @@ from slotwise.solver.forecast.runtimes import (
     LastTwo,
     Ratios,
     RatioSettings,
+    keys_of,
 )
 
 WAITS = -1

@@ -11,8 +11,12 @@ from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import Replayed, backtest, calibration_of
 from slotwise.solver.forecast.forecast import UNCALIBRATED
 from slotwise.solver.forecast.history import Ended, history_of, numbered
-from slotwise.solver.forecast.hosts import SimulatedLog
-from slotwise.solver.forecast.of_instance import check_drawing, forecast, past_of_history
+from slotwise.solver.forecast.of_instance import (
+    SimulatedLog,
+    check_drawing,
+    forecast,
+    past_of_history,
+)
 from slotwise.solver.replay import replay
 
 SLOTS, LAST = 8, 60_000

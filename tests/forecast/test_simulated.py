@@ -9,7 +9,7 @@ import pytest
 from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.forecast.backtest import accuracies, answer, backtest
-from slotwise.solver.forecast.hosts import SimulatedLog
+from slotwise.solver.forecast.of_instance import SimulatedLog
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 from slotwise import InputError, Job, RunningJob, from_document
+from slotwise.model.formats import build as columns
 from slotwise.model.formats import document as d
-from slotwise.model.formats import jobs as columns
+from slotwise.model.formats.build import EntryColumns, take_columns
 from slotwise.model.formats.encode import to_document
-from slotwise.model.formats.jobs import EntryColumns, take_columns
 from slotwise.model.formats.reader import loads_with_warnings
 from slotwise.model.generate import generate
 

@@ -11,7 +11,7 @@ import yaml
 from lsf.lab import queue, write
 from slotwise import InputError, from_document, load, loads
 from slotwise.model.formats import json_schema, load_with_warnings
-from slotwise.model.formats.sniff import KINDS
+from slotwise.model.formats.reading import KINDS
 from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.swf import read_swf
 from slotwise.model.sources.trace import load_pool

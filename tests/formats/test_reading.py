@@ -14,6 +14,7 @@ import pytest
 import slotwise as sw
 from slotwise import InputError
 from slotwise.model.formats.reading import (
+    begins_as_log,
     digest,
     file_bytes,
     is_stream,
@@ -21,7 +22,6 @@ from slotwise.model.formats.reading import (
     spool,
     stream_bytes,
 )
-from slotwise.model.formats.sniff import begins_as_log
 from slotwise.model.input_limits import limited
 from slotwise.model.sources.log_lines import log_lines
 

@@ -40,7 +40,8 @@ from slotwise.cli.views.jobs import bjobs
 from slotwise.cli.views.queues import bqueues
 from slotwise.cli.views.users import bhpart
 from slotwise.instances import site
-from slotwise.model.formats import names, text, units
+from slotwise.model.formats import names, text
+from slotwise.model.formats import text as units
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan
@@ -52,9 +53,8 @@ from slotwise.model.resreq.partly import check_select
 from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.bhosts import read_bhosts
-from slotwise.model.sources.lsf_state.bhpart import read_bhpart
 from slotwise.model.sources.lsf_state.bjobs import read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import read_bhpart, read_bqueues
 from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text

@@ -19,7 +19,7 @@ from slotwise.solver.replay import (
     policy_names,
     replay,
 )
-from slotwise.solver.replay import queue_policy as own
+from slotwise.solver.replay import policies as own
 from slotwise.solver.replay.engine import synthetic
 
 

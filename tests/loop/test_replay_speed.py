@@ -8,7 +8,7 @@ import pytest
 import traces
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic
-from slotwise.solver.replay.queue_policy import OF_LITERATURE
+from slotwise.solver.replay.policies import OF_LITERATURE
 
 #: Those with recorded starts and a speed that is kept.
 WITH_REFERENCE = [name for name in POLICIES if name not in OF_LITERATURE]

@@ -18,7 +18,7 @@ from lsf.lab import CLUSTER, MORNING, queue, write
 from slotwise import InputError, Instance
 from slotwise.instances import site
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.formats.sniff import kind_of_text
+from slotwise.model.formats.reading import kind_of_text
 
 _REAL = Path(__file__).parents[1] / "data" / "lsf"
 _FILES = sorted(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from lsf.lab import MORNING
+from slotwise.model.formats.lsf.draft import LsfEntry, entries, read_sections
 from slotwise.model.formats.lsf.lines import (
     Circumstances,
     Line,
@@ -18,7 +19,6 @@ from slotwise.model.formats.lsf.lines import (
     holds,
     without_comment,
 )
-from slotwise.model.formats.lsf.sections import LsfEntry, entries, read_sections
 
 
 def _reader(root: Path, **circumstances: object) -> LineReader:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 from slotwise import InputError, Instance, dump, dump_json, loads
-from slotwise.model.formats.sniff import kind_of_text
+from slotwise.model.formats.reading import kind_of_text
 from slotwise.model.sources.acct import parse_acct, split
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.assemble import assemble, moment_of
 from slotwise.model.sources.lsf_state.bhosts import read_bhosts
-from slotwise.model.sources.lsf_state.bhpart import read_bhpart
 from slotwise.model.sources.lsf_state.bjobs import read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import read_bhpart, read_bqueues
 from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.seen import Seen

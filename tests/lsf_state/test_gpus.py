@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from slotwise import Gpus, Instance
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.sources.lsf_state.gpus import of_block
+from slotwise.model.sources.lsf_state.bhosts import of_block
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 

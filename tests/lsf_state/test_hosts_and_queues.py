@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from slotwise.model.sources.lsf_state.assemble import assemble
 from slotwise.model.sources.lsf_state.bhosts import read_bhosts
-from slotwise.model.sources.lsf_state.bhpart import read_bhpart
-from slotwise.model.sources.lsf_state.bqueues import read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import read_bhpart, read_bqueues
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.model.sources.lsf_state.values import Text, read_text
 

@@ -15,7 +15,7 @@ from event_lines import job_status as _status
 from slotwise import InputError, Problem, load, loads
 from slotwise.cli.main import app
 from slotwise.model.errors import report
-from slotwise.model.formats.sniff import kind_of
+from slotwise.model.formats.reading import kind_of
 from slotwise.model.input_limits import limited
 from slotwise.model.sources.acct import FinishedJob, read_acct
 from slotwise.model.sources.log_lines import BadRecords

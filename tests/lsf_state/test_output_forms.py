@@ -9,7 +9,7 @@ from lsf.lab import CLUSTER, HOSTS
 from lsf_state.output_forms import FORMS, OTHERS, Form
 from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.formats.sniff import kind_of_text
+from slotwise.model.formats.reading import kind_of_text
 from typer.testing import CliRunner
 
 PAGE = Path(__file__).parents[2] / "docs" / "output-forms.md"

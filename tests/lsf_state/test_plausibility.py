@@ -14,10 +14,9 @@ import pytest
 from forked import slotwise
 from slotwise import dump, load, loads
 from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
-from slotwise.model.sources.lsf_state.bhosts import SeenHost
+from slotwise.model.sources.lsf_state.bhosts import SeenHost, SeenShared
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
 from slotwise.model.sources.lsf_state.bqueues import SeenQueue
-from slotwise.model.sources.lsf_state.consumables import SeenShared
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
 from slotwise.solver.plausibility.consistency import ConsistencyReport, check_consistency

@@ -11,7 +11,7 @@ from hypothesis_profiles import examples
 from left_out import METHODS, differences
 from random_instances import instances
 from slotwise import Instance
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

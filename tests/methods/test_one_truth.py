@@ -21,7 +21,7 @@ from slotwise import (
     loads,
 )
 from slotwise.model.shares import HostPartition
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.history import snapshot_of
@@ -111,7 +111,7 @@ def test_what_is_simulated_is_said(options: Any, simulated: tuple[str, ...]) -> 
 def test_of_many_jobs_greedy_alone_is_simulated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("slotwise.solver.advice.compare.MAX_SIMULATED", 2)
+    monkeypatch.setattr("slotwise.solver.advice.comparison.MAX_SIMULATED", 2)
     problem = sw.load(sw.example("backfill"))
     assert len(problem.pending) == 3
     assert compare(problem, effort=5, methods=True).simulated == ("greedy",)

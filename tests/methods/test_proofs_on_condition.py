@@ -19,7 +19,7 @@ from slotwise.cli.main import app
 from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.model.plan import proof_text
 from slotwise.solver.advice.ask import ask
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.optimal.claims import RANGES
 from slotwise.solver.planning import plan

@@ -227,9 +227,8 @@ system#0 sys    system  4       hA:0/2         12/31/23/0-1/1/1/0
 
 
 def test_brsvs_is_read() -> None:
-    from slotwise.model.sources.lsf_state.reading import Reading
     from slotwise.model.sources.lsf_state.reservations import read_brsvs, with_reservations
-    from slotwise.model.sources.lsf_state.values import Remarks, Text
+    from slotwise.model.sources.lsf_state.values import Reading, Remarks, Text
 
     notes = Remarks()
     seen = list(read_brsvs(text := Text(LISTED, "brsvs"), Reading(text, notes)))

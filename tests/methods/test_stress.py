@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise import Cluster, Host, Instance, Job, Limit, Plan, Queue, RunningJob, Scope
 from slotwise.model.generate import generate
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate

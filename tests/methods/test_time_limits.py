@@ -18,8 +18,9 @@ from slotwise.model.generate import generate
 from slotwise.model.plan import NOT_EXAMINED
 from slotwise.solver import planning
 from slotwise.solver.advice.ask import ask
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.explain import explain
+from slotwise.solver.advice.what_if import PlanView
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.budget import Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
@@ -379,3 +380,23 @@ def test_an_exact_plan_places_the_jobs_that_the_grace_lasts_for(
     assert unseen == [job.id for job in priority_order(small)][3:]
     assert [item.start is None for item in found] == [False] * 3 + [True] * 4
     assert not any(item.proved for item in found)
+
+
+def test_explain_stops_while_it_looks_for_who_is_in_the_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each job before it is left out once, in a profile of all others: 12 s of a limit of 5."""
+    cancel, built = threading.Event(), []
+    without = PlanView.without
+
+    def counted(view: PlanView, job: str) -> object:
+        built.append(job)
+        cancel.set()
+        return without(view, job)
+
+    monkeypatch.setattr(PlanView, "without", counted)
+    array = "[{id: 1, array: '1-60', run_limit: 1h, slots: 2}]"
+    instance = sw.loads(f"format: slotwise/1\nhosts: [{{name: h, slots: 4}}]\npending: {array}")
+    found = explain(instance, "1[50]", cancel=cancel)
+    assert len(built) == 1
+    assert found.cut

@@ -18,7 +18,7 @@ from slotwise.model.dependency import (
     parse_dependency,
     waiting_order,
 )
-from slotwise.model.formats import jobs as job_builder
+from slotwise.model.formats import build as job_builder
 from slotwise.model.input_limits import InputLimits, limited
 from slotwise.model.job import parse_spec, ranges_of
 from slotwise.solver.precedence import Precedence

@@ -15,12 +15,16 @@ from pool_problems import brute_force, from_running, pool_problems
 from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, order_tree
 from slotwise.solver.optimal.pool.bounds import Incumbent, PoolBound
-from slotwise.solver.optimal.pool.case_program import CaseProgram
-from slotwise.solver.optimal.pool.improver import grouped_orders
-from slotwise.solver.optimal.pool.order_cases import OrderCase
-from slotwise.solver.optimal.pool.order_tree import OrderTree, branch_on_order, further_classes
+from slotwise.solver.optimal.pool.order_tree import (
+    CaseProgram,
+    OrderCase,
+    OrderTree,
+    branch_on_order,
+    further_classes,
+)
 from slotwise.solver.optimal.pool.pricing import Fineness, Reach, refine
 from slotwise.solver.optimal.pool.problem import Decoder, Ints
+from slotwise.solver.optimal.pool.search import grouped_orders
 
 PRICES = Fineness(buckets=12, rounds=2, gain=1e-3)
 #: Prices on a grid of which few points are on the other.

@@ -10,7 +10,6 @@ from pool_problems import brute_force, literal_starts
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.optimal.pool.bounds import Duals, Market, Patterns, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, plan_of
-from slotwise.solver.optimal.pool.improver import OrderSearch
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.pricing import Fineness, Reach, instants, make_grid, refine
 from slotwise.solver.optimal.pool.problem import (
@@ -23,6 +22,7 @@ from slotwise.solver.optimal.pool.problem import (
     rule_order,
 )
 from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound
+from slotwise.solver.optimal.pool.search import OrderSearch
 
 
 def build(*jobs: tuple[int, int], free: int = 3, **more: object) -> PoolProblem:

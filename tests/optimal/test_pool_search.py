@@ -18,8 +18,8 @@ from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise, search
 from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.chronology import uses_less
-from slotwise.solver.optimal.pool.improver import OrderSearch
 from slotwise.solver.optimal.pool.problem import RULES, Decoder, best_rule, rule_order
+from slotwise.solver.optimal.pool.search import OrderSearch
 
 
 def finish(task):

@@ -14,7 +14,8 @@ from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.interval_model import MEMORY, WORTH, IntervalModel
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing
+from slotwise.solver.optimal.pool import PoolProblem, layers, pricing
+from slotwise.solver.optimal.pool import search as improver
 from slotwise.solver.optimal.pool.bounds import Incumbent, Market, Relaxation
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.layers import LayeredSearch

@@ -9,7 +9,7 @@ from typing import Any
 
 from slotwise import Cluster, ComputeUnit, Host, Instance, Job, RunningJob
 from slotwise.cli.report.data import Report, report_of_comparison
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.explain import explain
 
 HOUR = 3600

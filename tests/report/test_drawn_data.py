@@ -28,7 +28,7 @@ from slotwise.cli.report.data import (
     report_of_simulation,
     use_over_time,
 )
-from slotwise.solver.advice.compare import compare
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.likely import free_over_time_of_each
 from slotwise.solver.scheduler.continuation import simulated_placements, simulated_starts
 from slotwise.solver.scheduler.simulation import simulate

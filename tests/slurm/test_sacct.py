@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise import InputError
-from slotwise.model.formats.sniff import kind_of_text
+from slotwise.model.formats.reading import kind_of_text
 from slotwise.model.sources.acct import parse_acct, read_acct
 
 from tests.slurm.test_import import instance_of, run, texts_of

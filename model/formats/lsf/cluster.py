@@ -9,10 +9,9 @@ from typing import Any
 
 from ...errors import nearest
 from ..names import plain_names, tokens
-from .draft import Concerned, Draft, Item, Notes, number
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Notes, entries, number
 from .lines import Problems, Value
 from .params import is_index, note_rest
-from .sections import LsfEntry, LsfSection, entries
 from .shared import HostFacts, HostNames, Shared, short
 
 SECTIONS = ("ClusterAdmins", "Host", "ResourceMap", "Parameters")

@@ -9,10 +9,9 @@ from typing import Any
 from ...errors import nearest
 from ..names import expand_range, tokens
 from .cluster import Machine
-from .draft import Concerned, Draft, Item, Mark, Notes, listed
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, listed
 from .lines import Problems, Value
 from .params import is_index, note_rest
-from .sections import LsfEntry, LsfSection, entries
 from .shared import HostNames, Shared, short
 
 SECTIONS = ("Host", "HostGroup", "HostPartition", "ComputeUnit")

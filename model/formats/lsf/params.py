@@ -10,12 +10,11 @@ from typing import Any
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...omissions import AFFINITY, PTILE, Change
+from ...instance import AFFINITY, PTILE, Change
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
-from .draft import Concerned, Draft, Item, Mark, Notes, number
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, number
 from .lines import Place, Problems, Value
-from .sections import LsfEntry, LsfSection, entries
 
 # What is known of LSF's parameters: which have a counterpart, which change answers, which not.
 #

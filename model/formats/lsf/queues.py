@@ -13,19 +13,18 @@ from ...configuration import Queue
 from ...display import MINUTE
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
+from ...instance import GPUS
 from ...job import Application
-from ...omissions import GPUS
 from ...resreq import Options, ResreqError, heeded_part
 from ...service_class import GuaranteedPool, ServiceClass
 from .. import guarantee_text
 from ..names import expand_range, tokens
-from ..units import format_duration, parse_duration
+from ..text import format_duration, parse_duration
 from .cluster import Machine
-from .draft import Concerned, Draft, Item, Mark, Notes
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
 from .params import PREEMPTION, concerned, limit_fields, lsf_keys, note_rest, take_plain
-from .sections import LsfEntry, LsfSection, entries
 from .shared import HostNames, Shared, short
 
 CLASS_SECTIONS = ("ServiceClass",)

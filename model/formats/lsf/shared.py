@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from ...errors import nearest
 from ..names import compress, expand_range, inner_first, tokens
-from ..units import parse_size
-from .draft import Draft, Item, Notes, number
+from ..text import parse_size
+from .draft import Draft, Item, LsfEntry, LsfSection, Notes, entries, number
 from .lines import Line, Place, Problems
-from .sections import LsfEntry, LsfSection, entries
 
 T = TypeVar("T")
 SECTIONS = ("Cluster", "HostType", "HostModel", "Resource")

@@ -19,17 +19,15 @@ from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, bounded, nearest, unreadable
 from ...gpu_request import GPU_NAMES
 from ...instance import Instance
-from ..finding import Finding
-from ..reading import file_bytes, no_file, odd_kind
-from ..sniff import KINDS, kind_of, lava_family
-from ..units import parse_instant, parse_stamp
+from ..document import Finding
+from ..reading import KINDS, file_bytes, kind_of, lava_family, no_file, odd_kind
+from ..text import parse_instant, parse_stamp
 from . import cluster, hosts, params, queues, shared
 from . import cluster as clusters
 from . import queues as guarantees
-from .draft import Concerned, Draft, Notes
+from .draft import CONF, Concerned, Draft, LsfEntry, LsfSection, Notes, entries, read_sections
 from .lines import Circumstances, LineReader, Place, Problems, described
 from .queues import RunLimits, read_applications
-from .sections import CONF, LsfEntry, LsfSection, entries, read_sections
 from .shared import HostFacts, HostNames, Shared, read_lshosts, read_shared
 
 #: The sections of each file; lsf.conf has none.
@@ -432,8 +430,7 @@ def overlay(data: dict[str, Any], source: str) -> Overlay:
     """
     from pydantic import ValidationError
 
-    from ..document import ConfigEntry
-    from ..finding import explain
+    from ..document import ConfigEntry, explain
 
     given = {key: value for key, value in data.items() if key != "config"}
     wanted = data["config"]

@@ -10,7 +10,7 @@ from typing import Any
 from ...duration import within_queue_limit
 from ...errors import InputError, Problem
 from ...formats import from_document, to_document
-from ...formats.finding import Finding, path_text
+from ...formats.document import Finding, path_text
 from ...formats.rules import rule_findings
 from ...instance import Instance
 from ...job import Job

@@ -1,27 +1,242 @@
-"""Hosts in the output of ``bhosts -json``, ``bhosts -l`` and ``bhosts``."""
+"""Hosts in the output of ``bhosts -json``, ``bhosts -l`` and ``bhosts``.
+
+GPUs as LSF prints them: GPUs of hosts (bhosts -gpu) and GPUs that jobs use.
+
+Resources of the site that jobs consume, as bhosts -l and bhosts -s print them.
+
+Both print what is free and what jobs reserve of it; what there is when nothing runs is the sum.
+bhosts -l prints a shared resource under every host that has it, bhosts -s with its hosts.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
-from ...cluster import BUILTIN_INDICES, HOST_STATUSES
-from ...gpu_request import GPU_NAMES, PHYSICAL
+from ...cluster import BUILTIN_INDICES, HOST_STATUSES, MAX_GPUS, Cluster, Host, SharedResource
+from ...errors import InputError
+from ...formats.reading import kind_of_text
+from ...gpu_request import GPU_NAMES, PHYSICAL, plain_model
+from ...instance import GPUS, Instance
+from ...job import Job
 from . import values
 from .printed_facts import columns
-from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records
 from .values import (
+    Cells,
+    Reading,
     Remarks,
     Text,
+    Touched,
     check_kind,
     is_name,
+    known_row,
     lacks,
     load_rows,
     may_be_cut,
+    named_blocks,
+    named_records,
     pick,
     table_row,
 )
+
+#: Kinds of text that list the GPUs of hosts.
+GPU_KINDS = ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")
+#: Columns by the words that each command has over them.
+_COLUMNS = {
+    "gpu": ("GPU_ID", "gpu_id", "gpuid"),
+    "model": ("MODEL", "gpu_model"),
+    "mem": ("MTOTAL", "gpu_mtotal"),
+    "run": ("RUN", "RUNJOBIDS"),
+    "suspended": ("SUSP", "SUSPJOBIDS"),
+}
+
+
+@dataclass(slots=True)
+class SeenGpus:
+    """The GPUs of one host by number."""
+
+    #: Name of the host.
+    host: str
+    #: Model by GPU id.
+    models: dict[str, str] = field(default_factory=dict)
+    #: Memory (MB) by GPU id.
+    sizes: dict[str, float] = field(default_factory=dict)
+    #: Ids of GPUs in use by started jobs, None if not printed.
+    used: set[str] | None = None
+
+    @property
+    def count(self) -> int:
+        """Return the number of GPUs."""
+        return len(self.models)
+
+    @property
+    def model(self) -> str:
+        """Return the model of the GPUs, "" if the host has several models."""
+        found = set(self.models.values())
+        return found.pop() if len(found) == 1 else ""
+
+    @property
+    def mem(self) -> float | None:
+        """Return the memory (MB) of the smallest GPU."""
+        return min(self.sizes.values(), default=None)
+
+
+def is_of_gpus(text: Text) -> bool:
+    """Return whether a text lists the GPUs of hosts."""
+    return not text.is_json and kind_of_text(text.content[:65536]) in GPU_KINDS
+
+
+def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
+    """Return the GPUs of each host; raises InputError if the text lists none.
+
+    notes: collects unreadable values.
+    """
+    reading = Reading(text, notes)
+    hosts: dict[str, SeenGpus] = {}
+    names: list[str] = []
+    host = ""
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if words[:1] == ["HOST:"] and len(words) == 2:  # bhosts -gpu -l has a block a host
+            host, names = words[1], []
+        elif words and (words[0] in ("HOST_NAME", *_COLUMNS["gpu"])):
+            names = words
+        elif names and words:
+            cells = _cells(names, words, line)
+            if cells is None and (word := _unreadable_number(names, words, line)):
+                named = host if line[:1].isspace() or names[0] != "HOST_NAME" else words[0]
+                reading.at(f"host {named}", number, Touched(hosts=(named,), resources=(GPUS,)))
+                reading.unknown(f"{word!r} is no number of a GPU")
+                continue
+            if cells is None:
+                names = [] if host and names[0] != "HOST_NAME" else names
+                continue
+            host = cells.get("HOST_NAME", host)
+            reading.at(f"host {host}", number, Touched(hosts=(host,), resources=(GPUS,)))
+            _take(hosts.setdefault(host, SeenGpus(host)), cells, reading)
+    if not hosts:
+        raise InputError(f"{text.source}: lists no GPUs of a host: give the output of bhosts -gpu")
+    reading.done()
+    return list(hosts.values())
+
+
+def _cells(names: list[str], words: list[str], line: str) -> dict[str, str] | None:
+    """Return a row by column, without its host if that is the previous one; None if no row."""
+    columns = names[1:] if names[0] == "HOST_NAME" and line[:1].isspace() else names
+    number = next(
+        (n for n, name in enumerate(columns) if name in (*_COLUMNS["gpu"], "ngpus")), None
+    )
+    if number is None or number >= len(words) or not words[number].isdigit():
+        return None
+    return dict(zip(columns, words, strict=False))
+
+
+def _unreadable_number(names: list[str], words: list[str], line: str) -> str:
+    """Return the cell of a GPU's row that should be a number and is none, else ""."""
+    columns = names[1:] if names[0] == "HOST_NAME" and line[:1].isspace() else names
+    at = next((n for n, name in enumerate(columns) if name in _COLUMNS["gpu"]), len(words))
+    if len(words) != len(columns) or at >= len(words) or words[at] in ("-", *columns):
+        return ""
+    return words[at] if re.search(r"\d|[^\w-]", words[at]) else ""
+
+
+def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
+    found = {
+        key: next((cells[name] for name in names if name in cells), "")
+        for key, names in _COLUMNS.items()
+    }
+    counted = int(cells.get("ngpus", "0"))
+    if counted > MAX_GPUS:
+        reading.unknown(f"{counted} GPUs are more than a host can have ({MAX_GPUS})")
+        return
+    for number in range(counted):  # lsload -gpu counts them only
+        seen.models.setdefault(str(number), "")
+    gpu = found["gpu"]
+    if not gpu:
+        return
+    seen.models[gpu] = plain_model(found["model"]).strip("-") or seen.models.get(gpu, "")
+    if size := reading.value("MTOTAL", found["mem"], values.size) if found["mem"] else None:
+        seen.sizes[gpu] = size
+    if found["run"]:
+        seen.used = set() if seen.used is None else seen.used
+        if any(found[key] not in ("", "-", "0") for key in ("run", "suspended")):
+            seen.used.add(gpu)
+
+
+_OF_HOST = re.compile(r"([A-Za-z][\w.-]*)\s*[:=]\s*(?:gpus=)?\s*(\d+(?:\s*,\s*\d+)*)")
+#: Parts of bjobs -l that are about GPUs.
+GPU_PARTS = ("GPU REQUIREMENT DETAILS", "GPU_ALLOCATION")
+#: Titles of the parts of bjobs -l; the name of a limit over its value is none.
+_TITLE = re.compile(r"\s*(?!\w*(?:LIMIT|RUNTIME):)([A-Z][A-Z_ /]{4,}[A-Z]):\s*$")
+
+
+def allocated(text: str) -> dict[str, int]:
+    """Parse GPUs by host such as ``hostA:0,1;hostB:0``; raises ValueError for any other text."""
+    found: dict[str, set[str]] = {}
+    for host, numbers in _OF_HOST.findall(text):
+        found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
+    if not found and not values.blank(text):
+        raise ValueError(f"{text.strip()!r} names no GPUs of hosts: hostA:0,1")
+    return {host: len(gpus) for host, gpus in found.items()}
+
+
+def sections(block: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the titled parts of a job in bjobs -l, each with its lines."""
+    title, lines = "", list[str]()
+    for line in block:
+        if found := _TITLE.match(line):
+            yield title, lines
+            title, lines = found[1], []
+        else:
+            lines.append(line)
+    yield title, lines
+
+
+def of_block(block: Iterable[str]) -> tuple[str, dict[str, int]]:
+    """Return the GPU request of a job in bjobs -l, in the form of -gpu, and its GPUs by host."""
+    asked, held = "", dict[str, int]()
+    for title, lines in sections(block):
+        if title == "GPU REQUIREMENT DETAILS":
+            asked = _combined(lines)
+        elif title == "GPU_ALLOCATION":
+            held = _of_table_of_gpus(lines) or held
+        elif title == "EXTERNAL MESSAGES" and not held:
+            with suppress(ValueError):  # any user may have posted it
+                held = allocated(" ".join(line for line in lines if "gpus=" in line))
+    return asked, held
+
+
+def _combined(lines: list[str]) -> str:
+    """Return the GPU requirement after ``Combined:``, with its lines joined."""
+    text = ""
+    for line in lines:
+        if found := re.match(r"\s*Combined\s*:\s*(.*)", line):
+            text = found[1].strip()
+        elif text and re.match(r"\s{8,}\S", line):
+            text += line.strip()
+        elif text:
+            break
+    return "" if text == "-" else text
+
+
+def _of_table_of_gpus(lines: list[str]) -> dict[str, int]:
+    """Parse GPU_ALLOCATION: one row per GPU under its host, which may be truncated."""
+    found: dict[str, int] = {}
+    host = ""
+    for line in lines:
+        words = line.split()
+        if not words and found:
+            break
+        if not words or words[0] == "HOST" or (not words[-1].strip("-") and len(words) == 1):
+            continue
+        if len(line) - len(line.lstrip()) <= 3:
+            host = words[0]
+        if host:
+            found[host] = found.get(host, 0) + 1
+    return found
+
 
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.
@@ -243,3 +458,147 @@ def _count_gpus(host: SeenHost) -> None:
     for row in (host.total, host.reserved, host.sched, host.stop):
         for name in GPU_NAMES & row.keys():
             del row[name]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenShared:
+    """One instance of a shared resource."""
+
+    #: Name of the resource.
+    name: str
+    #: Total amount: the free and the reserved part.
+    amount: float
+    #: Names of the hosts that share the resource.
+    hosts: tuple[str, ...]
+    #: Part of the amount that jobs reserve.
+    reserved: float = 0.0
+
+
+def is_of_shared(text: Text) -> bool:
+    """Return whether a text lists shared resources."""
+    return not text.is_json and kind_of_text(text.content[:65536]) == "bhosts -s"
+
+
+def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
+    """Return the shared resources of ``bhosts -s``; notes collect unreadable values."""
+    reading = Reading(text, notes)
+    found: list[SeenShared] = []
+    begun = False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if words[:3] == ["RESOURCE", "TOTAL", "RESERVED"]:
+            begun = True
+        elif begun and words and line[:1].isspace():
+            if found:
+                found[-1] = replace(found[-1], hosts=(*found[-1].hosts, *words))
+        elif begun and words:
+            reading.at(f"resource {words[0]}", number, Touched(resources=(words[0],)))
+            row = [*words[1:3], "-", "-"]
+            total, held = map(values.load_or_text, row[:2])
+            if None in (total, held) and not (total is held or values.blank(row[1])):
+                name, word = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
+                reading.unknown(f"{name}: {word!r} is no number")
+            elif total is not None:
+                held = held or 0.0
+                found.append(SeenShared(words[0], total + held, tuple(words[3:]), held))
+    reading.done()
+    return found
+
+
+def with_consumables(
+    instance: Instance,
+    hosts: Sequence[SeenHost],
+    listed: Sequence[SeenShared],
+    notes: Remarks,
+) -> Instance:
+    """Return the instance with shared resources, and with host amounts that jobs consume."""
+    cluster = _with_shared(instance.cluster, listed, notes)
+    instance = replace(instance, cluster=cluster)
+    known = {item.name for item in cluster.shared}
+    known |= {name for host in cluster.hosts for name in host.amounts}
+    printed: dict[str, dict[str, tuple[float, float]]] = {}
+    for item in hosts:
+        for name in item.total.keys() & item.reserved.keys():
+            if name not in BUILTIN_INDICES and name != "slots" and name not in known:
+                printed.setdefault(name, {})[item.name] = item.total[name], item.reserved[name]
+    for name, amounts in sorted(printed.items()):
+        instance = _consumed(instance, name, amounts, notes)
+    return instance
+
+
+def _with_shared(cluster: Cluster, listed: Sequence[SeenShared], notes: Remarks) -> Cluster:
+    configured = {item.name: item for item in cluster.shared}
+    everybody = frozenset(host.name for host in cluster.hosts)
+    new: list[SharedResource] = []
+    for item in listed:
+        if item.name in configured:
+            amount = configured[item.name].amount
+            if amount != item.amount and sum(s.name == item.name for s in cluster.shared) == 1:
+                notes.append(
+                    f"bhosts -s says that there are {item.amount:g} {item.name}, the site "
+                    f"{amount:g}: left as it is"
+                )
+            continue
+        there = everybody & {name.strip("[]") for name in item.hosts}
+        new.append(SharedResource(item.name, item.amount, there or None))
+    return _without_load(replace(cluster, shared=(*cluster.shared, *new)))
+
+
+def _without_load(cluster: Cluster) -> Cluster:
+    """Return the cluster with shared resources removed from the load of hosts."""
+    shared = {item.name for item in cluster.shared}
+    return replace(cluster, hosts=tuple(_less(host, shared) for host in cluster.hosts))
+
+
+def _less(host: Host, names: set[str]) -> Host:
+    if not names & host.load.keys():
+        return host
+    return replace(host, load={n: amount for n, amount in host.load.items() if n not in names})
+
+
+def _consumed(
+    instance: Instance,
+    name: str,
+    printed: Mapping[str, tuple[float, float]],
+    notes: Remarks,
+) -> Instance:
+    """Add one resource, as consumed if any job reserves it: shared or of each host."""
+    waiting = [job.id for job in instance.pending if _reserves(instance, job, name)]
+    held = any(reserved for _, reserved in printed.values())
+    runs = [run for run in instance.running if _reserves(instance, run.job, name)]
+    if not (
+        waiting or held or runs or any(_names(queue.res_req, name) for queue in instance.queues)
+    ):
+        return instance
+    cluster = instance.cluster
+    if len(printed) > 1 and len(set(printed.values())) == 1:
+        free, reserved = next(iter(printed.values()))
+        used_hosts = {host for run in runs for host in run.allocation}
+        if not (held and used_hosts and printed.keys() - used_hosts):
+            notes.touch(
+                f"bhosts -l prints the same {name} for {len(printed)} hosts: taken as shared by "
+                "them (bhosts -s tells)",
+                resources=(name,),
+                count=len(waiting) or 1,
+            )
+        shared = SharedResource(name, free + reserved, frozenset(printed))
+        cluster = _without_load(replace(cluster, shared=(*cluster.shared, shared)))
+        return replace(instance, cluster=cluster)
+    found = tuple(
+        replace(_less(host, {name}), amounts={**host.amounts, name: sum(printed[host.name])})
+        if host.name in printed
+        else host
+        for host in cluster.hosts
+    )
+    return replace(instance, cluster=replace(cluster, hosts=found))
+
+
+def _reserves(instance: Instance, job: Job, name: str) -> bool:
+    asked = [queue.res_req for queue in instance.queues if queue.name == job.queue]
+    return any(_names(text, name) for text in (*job.res_req, *asked))
+
+
+def _names(text: str, name: str) -> bool:
+    """Return whether a requirement reserves some of a resource."""
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}\s*=")
+    return any(word.search(part) for part in re.findall(r"rusage\[([^\]]*)\]", text))

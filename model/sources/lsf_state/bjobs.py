@@ -10,11 +10,21 @@ from itertools import chain, takewhile
 
 from ...errors import InputError, Problem
 from . import values
-from .absolute import stated
-from .gpus import GPU_PARTS, allocated, of_block, sections
+from .bhosts import GPU_PARTS, allocated, of_block, sections
+from .bqueues import stated
 from .printed_facts import columns, is_told, needed, read_parts
-from .reading import Cells, Reading, Touched, json_records
-from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
+from .values import (
+    Cells,
+    PrintedTimes,
+    Reading,
+    Remarks,
+    Text,
+    Touched,
+    check_kind,
+    json_records,
+    limit_row,
+    pick,
+)
 
 # The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
 #

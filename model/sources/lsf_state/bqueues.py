@@ -1,30 +1,303 @@
-"""Queues as ``bqueues -json``, ``bqueues -l`` (``-r``) and plain ``bqueues`` print them."""
+"""Queues as ``bqueues -json``, ``bqueues -l`` (``-r``) and plain ``bqueues`` print them.
+
+Absolute priorities as ``bjobs -aps`` and ``bqueues -l`` print them (APS-01).
+
+Host partitions as ``bhpart -r`` prints them, and share accounts as it and ``bqueues -r`` do.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from ...absolute_priority import AbsolutePriority
+from ...absolute_priority import AbsolutePriority, StatedPriority
+from ...absolute_rules import absolute_problems
 from ...formats.text import processor_limit
+from ...instance import Instance
+from ...job import Job
+from ...shares import aps_groups
 from . import values
-from .absolute import printed_formula
-from .bhpart import PrintedAccount, printed_shares, share_table
 from .printed_facts import columns, fact_of
-from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records
 from .values import (
+    Cells,
+    Reading,
     Remarks,
     Text,
+    Touched,
     check_kind,
     is_name,
+    known_row,
     lacks,
     limit_row,
     load_rows,
     may_be_cut,
+    named_blocks,
+    named_records,
     pick,
     table_row,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedAccount:
+    """One line of a table."""
+
+    #: Path of the level, ``Partition1/group2``.
+    path: str
+    #: Name of the account below the level.
+    account: str
+    #: Number of shares.
+    shares: int
+    #: Dynamic priority as printed, with its digits.
+    priority: str
+    #: Number of slots of started jobs.
+    started: int
+    #: Number of reserved slots.
+    reserved: int
+    #: Decayed CPU time in seconds.
+    cpu_time: float
+    #: Seconds of running jobs and, if it counts, of finished ones.
+    run_time: float
+    #: Value of the fairshare adjustment, None if not printed.
+    adjust: float | None = None
+    #: Line number in the text.
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class SeenPartition:
+    """One host partition."""
+
+    #: Name of the host partition.
+    name: str
+    #: Names of the hosts as printed.
+    hosts: tuple[str, ...] = ()
+    #: Pairs of a name and its number of shares.
+    shares: tuple[tuple[str, int], ...] = ()
+    #: Rows of the share accounts.
+    accounts: list[PrintedAccount] = field(default_factory=list)
+
+
+def read_bhpart(text: Text, notes: Remarks | None = None) -> list[SeenPartition]:
+    """Return all partitions of a text; notes collect unreadable values."""
+    check_kind(text, "bhpart")
+    reading = Reading(text, notes)
+    found: list[SeenPartition] = []
+    lines = text.content.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if match := re.match(r"\s*HOST_PARTITION_NAME:\s*(\S+)", line):
+            found.append(SeenPartition(match[1]))
+        elif found and (match := re.match(r"\s*HOSTS:\s*(.*)", line)):
+            found[-1].hosts = tuple(match[1].split())
+        elif found and (match := re.match(r"\s*USER_SHARES:\s*(.*)", line)):
+            reading.at(f"partition {found[-1].name}", number, Touched())
+            found[-1].shares = reading.value("USER_SHARES", match[1], printed_shares) or ()
+        elif found and re.match(r"\s*SHARE_INFO_FOR:", line):
+            found[-1].accounts += share_table(lines, number, reading, Touched())
+    reading.done()
+    return found
+
+
+def share_table(
+    lines: Sequence[str], start: int, reading: Reading, touched: Touched
+) -> Iterator[PrintedAccount]:
+    """Yield the accounts under the SHARE_INFO_FOR in line `start` (from 1).
+
+    touched: jobs whose order they affect.
+    """
+    path = lines[start - 1].partition(":")[2].strip().rstrip("/")
+    names: list[str] = []
+    for number in range(start + 1, len(lines) + 1):
+        words = lines[number - 1].split()
+        if words[:2] == ["USER/GROUP", "SHARES"]:
+            names = words
+            continue
+        if not words or not names:
+            if names:
+                return
+            continue
+        if words[0].endswith(":"):
+            return
+        reading.at(f"{path}/{words[0]}", number, touched)
+        row = table_row(names, words)
+        if row is None or len(words) != len(names):
+            reading.unknown(f"has {len(words)} of {len(names)} columns of a share account")
+        elif account := _account(path, row, number, reading):
+            yield account
+
+
+def _account(path: str, row: dict[str, str], line: int, reading: Reading) -> PrintedAccount | None:
+    value = reading.value
+    shares = value("SHARES", row.get("SHARES", ""), values.whole)
+    priority = value("PRIORITY", row.get("PRIORITY", ""), values.number)
+    numbers = [
+        value(name, row.get(name, "0"), values.number) or 0.0
+        for name in ("STARTED", "RESERVED", "CPU_TIME", "RUN_TIME")
+    ]
+    adjust = value("ADJUST", row.get("ADJUST", ""), values.number)
+    if shares is None or priority is None:
+        return None
+    return PrintedAccount(
+        path,
+        row["USER/GROUP"],
+        shares,
+        row["PRIORITY"],
+        int(numbers[0]),
+        int(numbers[1]),
+        numbers[2],
+        numbers[3],
+        adjust,
+        line,
+    )
+
+
+_SHARE = re.compile(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]")
+
+
+def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
+    """Parse ``[user1, 100] [default, 1]``; raises ValueError for any other text."""
+    pairs = _SHARE.findall(text)
+    if rest := _SHARE.sub("", text).strip():
+        raise ValueError(f"{rest!r} is no share such as [user1, 100]")
+    return tuple((name, int(number)) for name, number in pairs)
+
+
+#: The head of bjobs -aps.
+HEAD = re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.MULTILINE)
+#: Names of the factors and their parts in bqueues -l.
+_PRINTED = {
+    "FAIRSHARE": "FS",
+    "RESOURCE": "RSRC",
+    "PROCESSORS": "PROC",
+    "MEMORY": "MEM",
+    "SWAP": "SWAP",
+    "WORK": "WORK",
+    **dict.fromkeys(("JOB PRIORITY", "JPRIORITY"), "JPRIORITY"),
+    **dict.fromkeys(("QUEUE PRIORITY", "QPRIORITY"), "QPRIORITY"),
+    **dict.fromkeys(("APPLICATION", "APP", "APPLICATION PRIORITY"), "APP"),
+    **dict.fromkeys(("USER GROUP", "UG", "USER GROUP PRIORITY"), "UG"),
+    **dict.fromkeys(("USER", "USER PRIORITY"), "USER"),
+}
+_ROW = re.compile(r"\s*([A-Z][A-Z ]*?)\s{1,}(\S+)\s+(\S+)\s+(\S+)\s*")
+_SYSTEM = re.compile(r"\((-?\d{1,12}(?:\.\d{1,9})?)\)")
+_VALUE = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
+#: Formula whose values are all alike, below what is printed: jobs go by their own addends.
+_CONSTANT = AbsolutePriority({"QPRIORITY": 1e-9})
+#: Maximum error of a printed value, which has two decimals.
+ROUNDING = 0.011
+
+
+def stated(text: str) -> StatedPriority | None:
+    """Return a system priority as bjobs prints it, ``(10)``, else None."""
+    match = _SYSTEM.fullmatch(text.strip())
+    value = float(match[1]) if match else 0.0
+    return StatedPriority("system", value) if value else None
+
+
+def read_aps(text: Text, reading: Reading) -> dict[str, str]:
+    """Return the column APS of bjobs -aps by job id; the id of an element has its index."""
+    found: dict[str, str] = {}
+    head = False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if HEAD.match(line):
+            head = True
+            continue
+        if not head or len(words) < 3:
+            continue
+        id, printed = words[0], words[-1]
+        reading.at(f"job {id}", number)
+        if not values.is_name(id):
+            reading.lost(f"{id!r} is no id of a job")
+        elif printed == "-" or _VALUE.fullmatch(printed) or stated(printed):
+            index = re.search(r"\[(\d{1,10})\](?=\s)", line)
+            found[f"{id}[{index[1]}]" if index and "[" not in id else id] = printed
+        else:
+            reading.unknown(f"APS {printed!r} is no absolute priority", name="APS")
+    return found
+
+
+def printed_formula(lines: Sequence[str]) -> AbsolutePriority | None:
+    """Return the formula below ``APS_PRIORITY:`` of bqueues -l, if there is one."""
+    weights: dict[str, float] = {}
+    limits: dict[str, float] = {}
+    delays: list[str] = []
+    for line in lines:
+        match = _ROW.fullmatch(line)
+        name = _PRINTED.get(" ".join(match[1].split())) if match else None
+        if match is None or name is None:
+            if weights or not line.strip().startswith("WEIGHT"):
+                break
+            continue
+        for cell, into in ((match[2], weights), (match[3], limits)):
+            if _VALUE.fullmatch(cell) and float(cell):
+                into[name] = float(cell)
+        if re.fullmatch(r"\d{1,9}[smh]?", match[4]):
+            delays.append(f"[{name}, {match[4]}]")
+    if not weights:
+        return None
+    text = f"{AbsolutePriority(weights, limits)} GRACE_PERIOD[{' '.join(delays)}]"
+    return AbsolutePriority.parse(text) if delays else AbsolutePriority(weights, limits)
+
+
+def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks) -> Instance:
+    """Return the instance with the system priorities of bjobs -aps; missing facts become notes."""
+    ordered = {name for group in aps_groups(instance) for name in group.queues}
+    unknown: dict[str, None] = {}
+    values_of: dict[str, str] = {}
+
+    def settled(jobs: Iterable[Job]) -> tuple[Job, ...]:
+        found = []
+        for job in jobs:
+            text = printed.get(job.id, "-")
+            if text != "-" and job.queue not in ordered:
+                unknown[job.queue] = None
+                values_of[job.id] = text
+            elif job.aps is None and (aps := stated(text)) is not None:
+                job = replace(job, aps=aps)
+            found.append(job)
+        return tuple(found)
+
+    instance = replace(instance, pending=settled(instance.pending))
+    before = len(notes.omissions)
+    if unknown:
+        kept = _in_printed_order(instance, unknown, values_of)
+        order = "first come, first served" if kept is None else "in the printed order"
+        instance = kept or instance
+        notes.touch(
+            f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, and nothing says by "
+            f"which formula: here these jobs go {order} (lsb.queues has it)"
+        )
+    return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
+
+
+def _in_printed_order(
+    instance: Instance, queues: Collection[str], values_of: Mapping[str, str]
+) -> Instance | None:
+    """Return the instance with the values of bjobs -aps as constants, in a formula that adds
+    nothing visible; None if its queues may not have absolute priority.
+
+    values_of: printed values by job id.
+    """
+
+    def with_value(job: Job) -> Job:
+        text = values_of.get(job.id)
+        if text is None or (job.aps is not None and job.aps.kind == "system"):
+            return job
+        value = 0.0 if stated(text) else float(text)
+        return replace(job, aps=StatedPriority("admin", value) if value else stated(text))
+
+    kept = replace(
+        instance,
+        pending=tuple(map(with_value, instance.pending)),
+        queues=tuple(
+            replace(queue, aps_priority=_CONSTANT) if queue.name in queues else queue
+            for queue in instance.queues
+        ),
+    )
+    return None if any(absolute_problems(kept)) else kept
+
 
 #: The first line of what bqueues -l says of a queue, with its name.
 _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")

@@ -28,14 +28,13 @@ from ...formats.fields import given
 from ...formats.lsf.lines import Line, Place, Problems
 from ...formats.lsf.shared import HostFacts, read_lshosts
 from ...formats.names import Domains
-from ...formats.sniff import kind_of_text
-from ...formats.units import parse_size
-from ...instance import Instance
+from ...formats.reading import kind_of_text
+from ...formats.text import parse_size
+from ...instance import AFFINITY, Instance
 from ...job import JobGroup
-from ...omissions import AFFINITY
 from ...service_class import ALL, GUARANTEE, GuaranteedPool, LoanPolicy, ServiceClass
 from . import values
-from .absolute import read_aps
+from .bqueues import read_aps
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -46,9 +45,8 @@ from .limits import (
 )
 from .printed_facts import TOPOLOGY, columns
 from .queues import tell_parameters
-from .reading import Cells, Reading, Touched, json_records
 from .reservations import SeenReservation, read_brsvs
-from .values import Remarks, Text, is_name
+from .values import Cells, Reading, Remarks, Text, Touched, is_name, json_records
 
 _HOST = re.compile(r"\s*Host\[[^\]]*\]\s+(\S+)\s*$")
 #: One unit of each level, as it stands in a line; a core has its threads, ``*`` marks one in use.

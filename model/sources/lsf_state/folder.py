@@ -9,12 +9,10 @@ from pathlib import Path
 
 from ...confined import check_inside, is_inside
 from ...errors import InputError, unreadable
-from ...formats.reading import file_bytes, no_file, odd_kind
-from ...formats.sniff import KINDS, kind_of_text
+from ...formats.reading import KINDS, file_bytes, kind_of_text, no_file, odd_kind
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .ignored import SAYS_LESS, UNKNOWN, IgnoredFiles
-from .values import Text, says_nothing
+from .values import SAYS_LESS, UNKNOWN, IgnoredFiles, Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {

@@ -15,20 +15,17 @@ from pydantic import ValidationError
 
 from ...configuration import Limit, Scope
 from ...formats.build import limit_of, omission_of
-from ...formats.document import LimitEntry, OmissionEntry
-from ...formats.finding import Finding
-from ...formats.lsf.draft import Draft, Notes
+from ...formats.document import Finding, LimitEntry, OmissionEntry
+from ...formats.lsf.draft import Draft, Notes, read_sections
 from ...formats.lsf.lines import Line, Problems
 from ...formats.lsf.queues import read_resources
-from ...formats.lsf.sections import read_sections
 from ...formats.lsf.shared import Shared
 from ...instance import Instance
 from ...job import JobGroup
 from ...shares import Groups
 from . import values
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
-from .reading import Reading, Touched
-from .values import Remarks, Text
+from .values import Reading, Remarks, Text, Touched
 
 
 @dataclass(frozen=True, slots=True)

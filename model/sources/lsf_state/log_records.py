@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...formats.sniff import refuse_other
+from ...formats.reading import refuse_other
 from ..acct import HAS_POST_EXEC, Fields, of_lava, split
 from ..log_lines import BadRecords, log_lines, malformed
 from .bjobs import SeenJob, requirement

@@ -24,11 +24,9 @@ from ...formats.lsf.draft import number
 from ...formats.lsf.params import CHANGES_ANSWERS, FAIRSHARE, effect_of, is_inert, lsf_keys
 from ...formats.names import host_requests
 from ...formats.text import processor_limit
-from ...instance import Instance
+from ...instance import Instance, Omission
 from ...job import HostRequest
-from ...omissions import Omission
-from .bhpart import PrintedAccount, SeenPartition
-from .bqueues import SeenQueue
+from .bqueues import PrintedAccount, SeenPartition, SeenQueue
 from .values import Remarks
 
 #: Words of SCHEDULING POLICIES that are read, or that have no effect on starts.

@@ -16,8 +16,7 @@ from ...instance import AdvanceReservation, Instance
 from ...job import Job
 from ...windows import parse_windows
 from . import values
-from .reading import Reading, Touched
-from .values import Remarks, Text
+from .values import Reading, Remarks, Text, Touched
 
 _COUNT = re.compile(r"(?:\d+|-)/\d+|\d+")
 _HOST = re.compile(r"(?P<host>[^\s:]+):(?:\d+|-)/(?P<slots>\d+)")

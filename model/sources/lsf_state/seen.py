@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...formats.lsf.shared import HostFacts
-from .bhosts import SeenHost
-from .bhpart import SeenPartition
+from .bhosts import SeenGpus, SeenHost, SeenShared
 from .bjobs import SeenJob
-from .bqueues import SeenQueue
-from .consumables import SeenShared
-from .gpus import SeenGpus
+from .bqueues import SeenPartition, SeenQueue
 from .limits import SeenLimit
 from .values import Remarks
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from ...cluster import BUILTIN_AMOUNTS
 from ...formats.unknown_amounts import not_given, sentence, without
-from ...instance import Instance
+from ...instance import Instance, Omission
 from ...job import Job
-from ...omissions import Omission
 from .seen import Seen
 from .values import NARROWEST, Remarks
 

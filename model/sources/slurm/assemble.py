@@ -17,17 +17,15 @@ from datetime import datetime
 
 from ...display import some
 from ...errors import InputError, bounded
-from ...instance import Instance, SaidByLsf
+from ...instance import Instance, Omission, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
-from ...omissions import Omission
 from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks, fit_to_write
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
-from .priorities import associations_of
-from .priority_check import PriorityCheck, set_directly
+from .priorities import PriorityCheck, associations_of, set_directly
 from .reasons import NEVER_SATISFIED, why_never
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations

@@ -17,8 +17,7 @@ from ...errors import InputError, Problem, bounded
 from ...formats.names import check_name
 from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
-from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
-from ..lsf_state.values import Text
+from ..lsf_state.values import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles, Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import HEAD, of_cluster, read_limits

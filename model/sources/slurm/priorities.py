@@ -1,10 +1,17 @@
-"""Multifactor priorities: what the settings, sshare and sprio say of them."""
+"""Multifactor priorities: what the settings, sshare and sprio say of them.
+
+Comparison of sshare and sprio with the computed values: contradictions become notes.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from ...display import some
 from ...instance import Instance
 from ...job import Job
 from ...slurm_fairshare import (
@@ -12,13 +19,23 @@ from ...slurm_fairshare import (
     Association,
     AssociationTree,
     FairshareRule,
+    Shares,
     association_of,
     fairshare_rule,
     shares_of,
 )
-from ...slurm_priority import CALC_PERIOD, MAX_AGE, WEIGHED_TRES, AgeFactor, SizeAndPartition
+from ...slurm_priority import (
+    CALC_PERIOD,
+    MAX_AGE,
+    WEIGHED_TRES,
+    AgeFactor,
+    PriorityRequest,
+    SizeAndPartition,
+    age_factor,
+)
 from .. import slurm_values as values
-from .seen import SlurmState
+from ..lsf_state.values import Remarks
+from .seen import SlurmJob, SlurmPriority, SlurmShare, SlurmState
 from .select_words import amounts_of, amounts_text, words_of
 
 #: Weights that :func:`size_and_partition` needs.
@@ -217,3 +234,296 @@ def fairshare_part(instance: Instance, job: Job) -> float | None:
         return rule.weight * stated
     usage = [item.usage for item in instance.associations]
     return rule.weight * (shares_of(tree, usage, rule)[number].factor or 0.0)
+
+
+#: Tolerance of fractions that are printed with six digits.
+_DIGITS = 1.5e-6
+#: Difference of a printed part that rounding and the age of a listing explain.
+_ROUNDING = 1
+#: Flags of priorities that move otherwise than here.
+_INCREASE_ONLY = "INCR_ONLY"
+
+
+def set_directly(rows: Iterable[SlurmPriority]) -> frozenset[str]:
+    """Return the jobs whose priority an administrator has set: sprio has no parts of it."""
+    return frozenset(
+        row.job
+        for row in rows
+        if (row.priority or 0) > 1
+        and len(row.parts) > 1
+        and not any(row.parts.values())
+        and not row.nice
+        and not row.tres
+    )
+
+
+@dataclass(slots=True)
+class PriorityCheck:
+    """Comparison of an instance with the priorities that Slurm printed."""
+
+    instance: Instance
+    seen: SlurmState
+    notes: Remarks
+
+    def run(self) -> None:
+        """Add a note for each contradiction, and for each part that does not move as in Slurm."""
+        self._settings()
+        self._shares()
+        self._parts()
+
+    def _ids(self) -> dict[str, list[str]]:
+        """Return the pending jobs of each record: the elements of an array, else the job itself."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for item in self.instance.pending:
+            found[item.id].append(item.id)
+            if item.array_id and item.array_id != item.id:
+                found[item.array_id].append(item.id)
+        return found
+
+    def _settings(self) -> None:
+        """Name the settings that no method obeys, where priorities move."""
+        settings = {name.lower(): value for name, value in self.seen.settings.items()}
+        rule = fairshare_rule(self.instance.params.select_parameters)
+        touch = self.notes.touch
+        if not self.instance.pending:
+            return
+        if weighs_fairshare(settings) and not self.seen.shares:
+            touch("PriorityWeightFairshare: the part of each job stays as it is now (give sshare "
+                  "-a -l -P)")  # fmt: skip
+        flags = values.text(settings.get("priorityflags")).upper()
+        if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
+            touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")
+        if not values.blank(settings.get("prioritysitefactorplugin")):
+            touch("PrioritySiteFactorPlugin: the site factor of each job stays as it is now")
+        if rule is None:
+            return
+        reset = values.text(settings.get("priorityusageresetperiod")).upper()
+        if reset not in ("", "NONE"):
+            touch(f"PriorityUsageResetPeriod={reset}: usage is not reset")
+        self._billing()
+        for row in self.seen.shares:
+            if row.minutes:
+                jobs = self._below([row])
+                if jobs:
+                    touch(f"GrpTRESMins of {_title(row)}: {row.minutes} is not applied", jobs)
+
+    def _billing(self) -> None:
+        """Name factors of usage that are not applied: of a QOS, and of other TRES."""
+        kinds = {job.qos for job in self.seen.jobs}
+        for limit in self.seen.limits:
+            if limit.of != "qos" or limit.name not in kinds:
+                continue
+            factor = values.number(limit.values.get("usagefactor") or None)
+            if factor is not None and factor != 1:
+                self.notes.touch(f"UsageFactor={factor:g} of QOS {limit.name}: usage counts once")
+        used = {name for job in self.seen.jobs for name in job.partitions}
+        for item in self.seen.partitions:
+            others = sorted(set(item.billing) - {*BILLED_TRES, "billing", "energy"})
+            if others and item.name in used:
+                self.notes.touch(
+                    f"TRESBillingWeights of {', '.join(others)} of partition {item.name}: not "
+                    "billed"
+                )
+
+    def _below(self, rows: Sequence[SlurmShare]) -> list[str]:
+        """Return the pending jobs that one of these associations bills."""
+        tree = AssociationTree.of(self.instance.associations)
+        numbers = {tree.find(row.account, row.user, row.partition) for row in rows}
+        return [
+            job.id
+            for job in self.instance.pending
+            if (own := association_of(tree, job)) is not None
+            and not numbers.isdisjoint(tree.chain(own))
+        ]
+
+    def _shares(self) -> None:
+        """Compare sshare with what its own shares and usage give."""
+        rule = fairshare_rule(self.instance.params.select_parameters)
+        if rule is None or not self.instance.associations:
+            return
+        tree = AssociationTree.of(self.instance.associations)
+        usage = [item.usage for item in self.instance.associations]
+        computed = shares_of(tree, usage, rule, _printed_accounts(self.seen.shares, rule))
+        by_usage = shares_of(tree, usage, rule)
+        alone = [job.id for job in self.instance.pending if association_of(tree, job) is None]
+        if alone:
+            self.notes.touch(
+                f"sshare has no row for the user and account of {some(alone)}: fairshare stays as "
+                "it is now", alone,
+            )  # fmt: skip
+        wrong = []
+        for number, row in enumerate(self.seen.shares):
+            above = tree.compared_under[number]
+            late = self._late(rule, 0.0 if above is None else usage[above])
+            text = _contradiction(row, computed[number], by_usage[number], rule, late)
+            if text:
+                wrong.append((row, text))
+        if not wrong:
+            return
+        jobs = self._below([row for row, _ in wrong])
+        if jobs or any(not row.user for row, _ in wrong):
+            first, text = wrong[0]
+            self.notes.touch(
+                f"sshare contradicts itself in {len(wrong)} row(s): {text} of {_title(first)} "
+                "(give sshare -a -l -P of one instant)", jobs,
+            )  # fmt: skip
+
+    def _late(self, rule: FairshareRule, usage: float) -> float:
+        """Return the use that may have come since the last computation, as a part of `usage`."""
+        weights = [weight for item in self.seen.partitions for weight in item.billing.values()]
+        slots = sum(host.slots for host in self.instance.cluster.hosts)
+        used = slots * max([1.0, *weights]) * rule.period + 2
+        return used / usage if usage else 0.0
+
+    def _parts(self) -> None:
+        """Compare sprio with squeue, and its parts with those computed."""
+        rows: defaultdict[str, list[SlurmPriority]] = defaultdict(list)
+        for row in self.seen.priorities:
+            rows[row.job].append(row)
+        found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        known = _Computed(self.instance, self.seen)
+        fixed = set_directly(self.seen.priorities)
+        ids_of = self._ids()
+        for job in self.seen.jobs:
+            ids = ids_of.get(job.full_id, []) if "pending" in job.state else []
+            for row in rows.get(job.id, ()) if ids else ():
+                sums = () if job.id in fixed else known.differences(job, ids[0], row)
+                for column, text in (*_of_total(job, row, is_set=job.id in fixed), *sums):
+                    found[column] += [(name, text) for name in ids]
+        for column, items in found.items():
+            jobs = list(dict.fromkeys(name for name, _ in items))
+            self.notes.touch(
+                f"sprio contradicts {column} of {some(jobs)}: {items[0][1]}", jobs, count=len(jobs)
+            )
+
+
+def _printed_accounts(rows: Sequence[SlurmShare], rule: FairshareRule) -> dict[int, float]:
+    """Return the effective usage that sshare prints, by number: of accounts, in Fair Tree of all.
+
+    It is that of the last computation; RawUsage has the use of jobs that finished since.
+    """
+    return {
+        number: row.effective_usage
+        for number, row in enumerate(rows)
+        if row.effective_usage is not None and (rule.is_fair_tree or not row.user)
+    }
+
+
+def _title(row: SlurmShare) -> str:
+    return f"user {row.user} of account {row.account}" if row.user else f"account {row.account}"
+
+
+def _contradiction(
+    row: SlurmShare, own: Shares, by_usage: Shares, rule: FairshareRule, late: float
+) -> str:
+    """Return a printed value that differs from the computed one, "" if none does.
+
+    own: by the printed effective usage, by_usage: by RawUsage. late: use since the last computation
+    as a part of that of the account above.
+    """
+    if row.norm_shares is not None and abs(row.norm_shares - own.norm_shares) > _DIGITS:
+        return f"NormShares {row.norm_shares:g}, computed {own.norm_shares:.6f},"
+    if row.factor is not None:
+        known = [(own.factor or 0.0, _DIGITS), (by_usage.factor or 0.0, _DIGITS)]
+        known += [] if rule.is_fair_tree else [_by_printed(row, own, rule)]
+        if all(abs(row.factor - factor) > digits for factor, digits in known):
+            return f"FairShare {row.factor:g}, computed {known[-1][0]:.6f},"
+    printed = row.effective_usage
+    if printed is not None and abs(printed - by_usage.effective_usage) > _DIGITS + late:
+        return f"EffectvUsage {printed:g}, computed {by_usage.effective_usage:.6f},"
+    level = row.level
+    if level and math.isfinite(level) and printed:
+        # LevelFS is NormShares / EffectvUsage, each printed with six digits.
+        computed = own.norm_shares / printed
+        if abs(level - computed) > _DIGITS * (1 + (1 + computed) / printed):
+            return f"LevelFS {level:g}, computed {computed:.6f},"
+    return ""
+
+
+def _by_printed(row: SlurmShare, own: Shares, rule: FairshareRule) -> tuple[float, float]:
+    """Return the classic factor by the printed effective usage, and the tolerance of its digits."""
+    used, norm = row.effective_usage, own.norm_shares
+    if used is None or not norm:
+        return own.factor or 0.0, _DIGITS
+    return float(2.0 ** -(used / norm / rule.damping)), _DIGITS * (1 + 1 / (norm * rule.damping))
+
+
+def _of_total(job: SlurmJob, row: SlurmPriority, *, is_set: bool) -> Iterator[tuple[str, str]]:
+    """Yield how PRIORITY differs from the sum of its parts, and from squeue."""
+    if row.priority is None:
+        return
+    whole = {"AGE", "FAIRSHARE", "JOBSIZE", "PARTITION", "QOS", "SITE", "ASSOC"} <= set(row.parts)
+    if whole and row.tres is not None and not is_set:
+        total = max(1, sum(row.parts.values()) + row.tres - row.nice)
+        if abs(total - row.priority) > len(row.parts) / 2 + _ROUNDING:
+            yield "itself in PRIORITY", f"PRIORITY {row.priority}, the parts are {total}"
+    if len(job.partitions) == 1 and job.priority and abs(job.priority - row.priority) > _ROUNDING:
+        yield "squeue in the priority", f"PRIORITY {row.priority}, squeue prints {job.priority}"
+
+
+class _Computed:
+    """Parts of priorities as they are computed."""
+
+    def __init__(self, instance: Instance, seen: SlurmState) -> None:
+        self._seen = seen
+        self._parts = request_parts(instance)
+        self._age = age_factor(instance.params.select_parameters)
+        self._rule: FairshareRule | None = fairshare_rule(instance.params.select_parameters)
+        self._tree = AssociationTree.of(instance.associations)
+        usage = [item.usage for item in instance.associations]
+        self._shares: Sequence[Shares] = (
+            shares_of(self._tree, usage, self._rule) if self._rule and usage else ()
+        )
+        settings = {name.lower(): value for name, value in seen.settings.items()}
+        self._accounted = is_accounted(settings)
+        self._by_id = {job.id: job for job in instance.pending}
+
+    def differences(
+        self, job: SlurmJob, name: str, row: SlurmPriority
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the columns whose printed part is not the computed one."""
+        own = self._by_id[name]
+        partition = row.partition or (job.partitions[0] if job.partitions else "")
+        computed = dict(self._of_request(job, partition))
+        if self._shares and self._rule is not None:
+            number = self._tree.find(own.project.partition("/")[0], own.user, partition)
+            if number is not None:
+                # sshare has been compared with the formula; the classic one lags behind usage.
+                printed_factor = self._seen.shares[number].factor
+                factor = self._shares[number].factor if printed_factor is None else printed_factor
+                computed["FAIRSHARE"] = self._rule.weight * (factor or 0.0)
+        for column, value in computed.items():
+            printed = row.tres if column == "TRES" else row.parts.get(column)
+            if printed is not None and abs(printed - value) > _ROUNDING:
+                yield column, f"{column} {printed}, computed {round(value)}"
+        yield from self._of_age(own, row)
+
+    def _of_request(self, job: SlurmJob, partition: str) -> Iterator[tuple[str, float]]:
+        if self._parts is None or (job.size.all_memory and self._parts.tres_weights):
+            return
+        size = job.size
+        memory = size.memory_per_node
+        request = PriorityRequest(
+            size.nodes,
+            size.cpus,
+            partition,
+            size.nodes * memory if memory else size.cpus * (size.memory_per_cpu or 0.0),
+            int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None,
+            job.qos,
+        )
+        for column, part in self._parts.parts(request).items():
+            if column == "QOS" and job.qos not in self._parts.qos:
+                continue
+            if column == "TRES" and not self._parts.tres_weights:
+                continue
+            yield column, float(part)
+
+    def _of_age(self, job: Job, row: SlurmPriority) -> Iterator[tuple[str, str]]:
+        """Yield an AGE that no instant within a PriorityCalcPeriod before now explains."""
+        printed = row.parts.get("AGE")
+        if self._age is None or printed is None or job.dependency:
+            return
+        most = self._age.part(job, 0) + _ROUNDING
+        least = self._age.part(job, -self._age.period) - _ROUNDING
+        if not least <= printed <= most:
+            yield "AGE", f"AGE {printed}, computed {most - _ROUNDING}"

@@ -19,17 +19,15 @@ from time import monotonic
 from ....model.configuration import Queue, without_growth
 from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
-from ....model.instance import Instance
+from ....model.instance import Instance, no_pending_job
 from ....model.job import Job, job_ids
-from ....model.omissions import no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
 from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
-from ...outlook.outlook import not_simulated
-from ...outlook.records import Reasons, State
+from ...outlook.outlook import Reasons, State, not_simulated
 from ...planning import nothing_planned, plan
 from ...problem import PlanningProblem
 from ...scheduler.continuation import ConfiguredRun, run_as_configured

@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
 from ....model.configuration import CONSUMERS, Limit, Queue
 from ....model.display import MINUTE, duration_text, some
-from ....model.duration import expected_duration, granted_run_limit
+from ....model.duration import expected_duration, granted_run_limit, of_jobs
 from ....model.formats.guarantee_text import distribution_text, loans_text
 from ....model.instance import Instance
 from ....model.job import NO_RUN_LIMIT, Job, job_groups_of, running_limits
-from ....model.reserved_periods import of_jobs
 from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
 from ....model.shares import pools
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes

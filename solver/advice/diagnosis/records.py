@@ -9,12 +9,11 @@ from typing import Any
 
 from ....model.display import data_of, duration_text, some, wall_clock, with_stamps
 from ....model.escaping import html_table
-from ....model.instance import Instance
+from ....model.instance import Instance, Omission, sentences
 from ....model.job_table import JobTable
-from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ....model.slurm_words import family_text
-from ...outlook.records import State
+from ...outlook.outlook import State
 from ...pending_reasons import counted
 from ..likely import StartQuantiles, times_of
 from .probes import IN_LINE, OF_THE_JOB, ChangedLine, takes_effect
