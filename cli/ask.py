@@ -15,10 +15,16 @@ from ..model.display import WrittenTimes, duration_text, smallest_difference, wi
 from ..model.errors import InputError, nearest
 from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking, values_of
-from .explain import EXPLAINED, Explained, placed_text
+from .explain import EXPLAINED, Explained
 from .forecast import LikelyOptions, likely_cells, likely_columns
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, print_note
-from .outlook_text import caution_lines, start_lines, start_times, submitted_as
+from .outlook_text import (
+    caution_lines,
+    placed_text,
+    start_lines,
+    start_times,
+    submitted_as,
+)
 from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
 from .source import Source

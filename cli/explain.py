@@ -14,11 +14,11 @@ from ..model.display import (
     smallest_difference,
     with_stamps,
 )
-from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
+from ..model.plan import PlannedArray, array_name, profile_text, starts_text
 from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
-from .outlook_text import NO_START, caution_lines, start_lines, start_times
+from .outlook_text import caution_lines, placed_text, start_lines, start_times
 from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
 from .source import Source
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.explain import Explanation, Obstacle
     from ..solver.advice.suggestions import Suggestion
-    from ..solver.advice.what_if import StartAnswer
 
 #: Hosts of a pending reason that are named; of more, their number.
 MAX_HOSTS = 8
@@ -40,7 +39,6 @@ EXPLAINED = option(
     "its next cycle by time-based reservation, or the possible one.",
 )
 
-_BESIDE = "beside what runs and what is planned"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
 _SUGGESTIONS = (
     *(Column("START", marked=True, label=""), Column("SOONER BY", marked=True)),
@@ -355,22 +353,3 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
         )
     if found.contests:
         yield f"({ASSUMED})"
-
-
-def placed_text(
-    clock: WrittenTimes, who: str, answer: StartAnswer, method: str, wide: bool = False
-) -> str:
-    """Return text such as ``job5 starts +3h, ends +4h, on 2*hostA 2*hostC (time-based)``."""
-
-    if answer.start is None:
-        early = ""
-        if answer.earliest_known is not None:
-            early = f": {clock.text(answer.earliest_known)} at the earliest, {_BESIDE}"
-        return f"{who} {NO_START[answer.missing]} ({method}){early}"
-    end = "no known end" if answer.finish is None else f"ends {clock.text(answer.finish)}"
-    starts = "may start" if answer.omissions else "starts"
-    proof = proof_text(answer.proved, answer.proved_if)
-    proved = f", {proof.replace('proved', 'proved the earliest', 1)}" if proof else ""
-    start = clock.text(answer.start)
-    where = hosts_text(answer.allocation, wide)
-    return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import Job
     from ..solver.advice.ask import Answer
+    from ..solver.advice.what_if import StartAnswer
     from ..solver.outlook.outlook import JobOutlook, Outlook
 
 
@@ -37,6 +38,7 @@ NO_START = {
 }
 #: Why a job was not examined.
 STOPPED = "the limit or Ctrl-C came first"
+_BESIDE = "beside what runs and what is planned"
 
 
 def start_lines(
@@ -351,3 +353,22 @@ def cell_of(item: ListedJob, name: str) -> str:
     if name in ("configured", "possible"):
         return str(getattr(item, f"{name}_text"))
     return str(getattr(item, name))
+
+
+def placed_text(
+    clock: WrittenTimes, who: str, answer: StartAnswer, method: str, wide: bool = False
+) -> str:
+    """Return text such as ``job5 starts +3h, ends +4h, on 2*hostA 2*hostC (time-based)``."""
+
+    if answer.start is None:
+        early = ""
+        if answer.earliest_known is not None:
+            early = f": {clock.text(answer.earliest_known)} at the earliest, {_BESIDE}"
+        return f"{who} {NO_START[answer.missing]} ({method}){early}"
+    end = "no known end" if answer.finish is None else f"ends {clock.text(answer.finish)}"
+    starts = "may start" if answer.omissions else "starts"
+    proof = proof_text(answer.proved, answer.proved_if)
+    proved = f", {proof.replace('proved', 'proved the earliest', 1)}" if proof else ""
+    start = clock.text(answer.start)
+    where = hosts_text(answer.allocation, wide)
+    return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

@@ -217,7 +217,7 @@ def changed_record(
     from ...solver.advice.suggestions import limit_text, refusal, with_limit, with_slots
     from ...solver.advice.what_if import WhatIfPlanner
     from ..brief import command_of
-    from ..explain import placed_text
+    from ..outlook_text import placed_text
 
     edited, changes = job, []
     if asked.slots is not None:
