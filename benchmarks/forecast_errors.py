@@ -23,10 +23,11 @@ import numpy as np
 from slotwise.cli.backtest import PastOfPool, past_over_hosts
 from slotwise.cli.options import LogReading
 from slotwise.model.workload import Ints
+from slotwise.solver.forecast.arrivals import Coming, FutureArrivals, PastBlocks
 from slotwise.solver.forecast.backtest import UNSTARTED, PastLog, sampled_rows
 from slotwise.solver.forecast.forecast import look_ahead, starts_at_limits
-from slotwise.solver.forecast.moment import Coming, FutureArrivals, PastBlocks, never
-from slotwise.solver.forecast.runtimes import keys_of
+from slotwise.solver.forecast.jobs import keys_of
+from slotwise.solver.forecast.moment import never
 
 #: Who has the true run time, and whether the true arrivals come.
 MODELS = {

@@ -34,7 +34,8 @@ from slotwise.solver.forecast.backtest import (
     calibrated,
     sampled_rows,
 )
-from slotwise.solver.forecast.runtimes import Floats, Ratios, RatioSettings
+from slotwise.solver.forecast.jobs import Floats
+from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 
 HEAD = (
     "| settings | error of P50 s | of last two | % | ± | loss | loss P90 "

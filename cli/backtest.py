@@ -87,7 +87,7 @@ class PastOfPool:
 
 def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:
     """Return a run of the log on the hosts of an instance, as by `slotwise simulate`."""
-    from ..model.instance import sentences
+    from ..model.omissions import sentences
     from ..solver.budget import OutOfTime
     from ..solver.forecast.of_instance import SimulatedLog
     from ..solver.rules.rule_book import unheeded_in_a_run

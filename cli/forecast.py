@@ -141,7 +141,7 @@ def forecast(
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
     input, 3 stopped early, 130 before there was an answer.
     """
-    from ..model.instance import sentences
+    from ..model.omissions import sentences
     from ..solver.forecast.history import read_history
     from .outlook_text import NO_START as IN_WORDS
 
@@ -193,7 +193,7 @@ def _drawn(
 
 def _states(instance: Instance, found: Forecasts) -> Stated:
     """Return the states of the jobs that start neither in the plan nor in any sample."""
-    from ..solver.forecast.runtimes import NO_START as NONE
+    from ..solver.forecast.jobs import NO_START as NONE
     from ..solver.outlook.outlook import outlook_of
     from ..solver.scheduler.continuation import run_as_configured
 
@@ -238,7 +238,7 @@ def _moment(by: str, instance: Instance) -> int:
     """Return the time of --by in seconds of the instance's clock."""
     from datetime import datetime
 
-    from ..model.formats.text import LONGEST, Clock, parse_instant
+    from ..model.formats.units import LONGEST, Clock, parse_instant
 
     try:
         if by.isascii() and by.isdigit() and float(by) > LONGEST:

@@ -62,7 +62,7 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     from ..model.errors import InputError
     from ..model.sources.slurm.assemble import assemble
     from ..model.sources.slurm.folder import printed_at
-    from ..solver.plausibility.consistency import of_slurm, unexplained
+    from ..solver.plausibility.gate import of_slurm, unexplained
 
     if now is None:
         time = printed_at(seen)

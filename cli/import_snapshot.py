@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..model.errors import InputError, Problem, bounded
-from ..model.instance import Omission
+from ..model.omissions import Omission
 from .declare import option, values_of
 from .options import RUSAGE_HELP, Rusage, from_stdin, print_note, read_source
 
@@ -114,7 +114,8 @@ class Listings:
         Raises InputError with everything that is wrong with them.
         """
         from ..model.sources.lsf_state.folder import PrintedFolder, printed_in
-        from ..model.sources.lsf_state.values import IgnoredFiles, read_text
+        from ..model.sources.lsf_state.ignored import IgnoredFiles
+        from ..model.sources.lsf_state.values import read_text
 
         ignored = IgnoredFiles()
         folder = PrintedFolder({})
@@ -392,7 +393,7 @@ def check_lsid(text: str, source: str) -> None:
 
 
 def parse_now(text: str) -> datetime:
-    from ..model.formats.text import parse_stamp
+    from ..model.formats.units import parse_stamp
 
     try:
         return parse_stamp(text)

@@ -59,7 +59,7 @@ class ConfigurationReading:
 
     def options(self) -> dict[str, Any]:
         """Return the options for the reader. Raises InputError for invalid values."""
-        from ..model.formats.text import parse_stamp
+        from ..model.formats.units import parse_stamp
 
         try:
             moment = None if self.at is None else parse_stamp(self.at)
@@ -503,7 +503,7 @@ def _acct_time(at: str, files: list[Path]) -> int:
 
 def _seconds(at: str, first: int) -> int:
     """Return the second of --at; first: the first second of the log."""
-    from ..model.formats.text import parse_duration, parse_stamp
+    from ..model.formats.units import parse_duration, parse_stamp
 
     try:
         if "T" in at:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
-from ..model.instance import Omission
+from ..model.omissions import Omission
 from ..model.sources.lsf_state.printed_facts import asked_columns
 from ..model.sources.lsf_state.values import Remarks, Text
 from .import_snapshot import FACTS, Printed, check_lsid, make_instance, print_notes

@@ -321,7 +321,7 @@ def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[],
 
 def seconds_of(text: str, option: str) -> int:
     """Return the seconds of a duration option. Raises InputError for no duration, and for 0."""
-    from ..model.formats.text import parse_duration
+    from ..model.formats.units import parse_duration
 
     try:
         seconds = int(parse_duration(text))
@@ -334,7 +334,7 @@ def seconds_of(text: str, option: str) -> int:
 
 def interval_of(text: str, option: str) -> float:
     """Return the seconds of an interval option. Raises InputError for no duration."""
-    from ..model.formats.text import parse_interval
+    from ..model.formats.units import parse_interval
 
     try:
         return parse_interval(text)

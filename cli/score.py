@@ -143,7 +143,7 @@ def _check_together(store: str | None, scored: Scored, others: tuple[Any, ...]) 
 
 def _begin(text: str, summary: StoreSummary) -> int:
     """Return --since in seconds of the store's clock; raise InputError for no time."""
-    from ..model.formats.text import parse_instant
+    from ..model.formats.units import parse_instant
 
     try:
         instant = parse_instant(text)

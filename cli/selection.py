@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..model.display import WrittenTimes
 from ..model.errors import InputError, Problem, nearest
-from ..model.instance import no_pending_job
 from ..model.job import array_of
+from ..model.omissions import no_pending_job
 from .declare import option
 from .options import pending_jobs
 from .tables import (

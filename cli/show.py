@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.errors import InputError, Problem, nearest
 from ..model.escaping import printable
-from ..model.instance import Omission, sentences
+from ..model.omissions import Omission, sentences
 from ..model.slurm_words import family_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import print_note
@@ -255,11 +255,10 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, limits, queues, reservations, slurm, users
-    from .views import limits as job_groups
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, slurm, users
 
     if format == "lsf-json":
-        from .views.jobs import lsf_json
+        from .views.lsf_json import lsf_json
 
         return lsf_json(view, moment, asked)
     render = {
@@ -286,7 +285,7 @@ def _second(instance: Instance, text: str) -> int:
     """
     from datetime import datetime
 
-    from ..model.formats.text import parse_duration, parse_instant
+    from ..model.formats.units import parse_duration, parse_instant
 
     word = text.strip()
     try:
@@ -352,7 +351,7 @@ def _names(
     instance: Instance, view: str, names: list[str], *, shared: bool, guarantees: bool = False
 ) -> tuple[str, ...]:
     """Return the requested names; groups and units become hosts, ``all`` becomes no name."""
-    from .views.limits import known_job_groups
+    from .views.job_groups import known_job_groups
     from .views.users import known_users
 
     cluster = instance.cluster

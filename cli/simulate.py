@@ -351,7 +351,7 @@ def run_loop(source: Source, options: LoopOptions) -> None:
     Raises InputError for input or options that make no sense.
     """
     from ..model.formats.sealed import taking_over
-    from ..model.instance import sentences
+    from ..model.omissions import sentences
     from ..solver.scheduler.checkpoints import save
     from ..solver.scheduler.metrics import compare_waits
 

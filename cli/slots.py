@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.display import WrittenTimes, duration_text
-from ..model.instance import sentences
+from ..model.omissions import sentences
 from .declare import command, option, taking
 from .options import FORMAT, Format, Search, seconds_of
 from .process import Exit, cancel_on_signal, left_of

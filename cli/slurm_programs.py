@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError
-from ..model.instance import Omission
+from ..model.omissions import Omission
 from .import_slurm import instance_of
 from .import_snapshot import print_notes
 from .scheduler import Asking, Scheduler, output_of

@@ -140,7 +140,7 @@ def _told(
 ) -> str:
     """Return the plan as text, with the run as configured if there is one."""
     from ..solver.outlook.outlook import without_idle_needs
-    from .comparison import plan_output
+    from .render import plan_output
 
     if run is None:
         from ..solver.budget import Budget

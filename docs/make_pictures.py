@@ -190,7 +190,7 @@ def top_page() -> str:
     from unittest.mock import patch
 
     import slotwise as sw
-    from slotwise.cli.outlook_text import JobChoice, listing_of
+    from slotwise.cli.listing import JobChoice, listing_of
     from slotwise.cli.top.page import TopApp
     from slotwise.cli.watched import WatchedSource
     from textual.widgets import DataTable

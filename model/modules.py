@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from .configuration import Queue
-from .duration import with_periods
 from .errors import nearest
 from .instance import Instance
+from .reserved_periods import with_periods
 
 #: Modules that LSF ships; a site may have its own.
 MODULES = (

@@ -20,10 +20,10 @@ from .display import (
 )
 from .errors import UnknownNameError
 from .escaping import html_table
-from .instance import Omission
 from .job import ArraySpec, array_of, job_id, ranges_of
 from .job_table import JobTable
 from .objective import ObjectiveName
+from .omissions import Omission
 
 #: Function that formats an allocation (slots by host) as an integration prints it.
 AllocationFormatter = Callable[[Mapping[str, int]], str]

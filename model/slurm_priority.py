@@ -1,11 +1,7 @@
-"""Multifactor priority of Slurm: the parts that a request, its partition and its QOS decide.
+"""Multifactor priority of Slurm: what a request, its partition, its QOS and its age decide.
 
-The parts of age and fairshare move with time; those of association and site are not computed.
-
-Growth of the priorities of pending jobs with their age, as Slurm's multifactor priority has it.
-
-The other factors stay as they are: job size, partition, QOS and site do not change while a job is
-pending, and fairshare is taken as it is now.
+Fairshare is taken as it is now; association and site are not computed. Of a pending job age alone
+grows; size, partition and QOS stay.
 """
 
 from __future__ import annotations

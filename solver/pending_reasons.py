@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..model.display import WEEK, duration_text
-from ..model.duration import KNOWN_WEEKS, crowded_past_deadline, recurring
+from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.instance import AdvanceReservation
 from ..model.job import Job
 from ..model.pending import NOW, Moment, Pending, Reason, Seconds, sentence
 from ..model.plan import PlannedJob
+from ..model.reserved_periods import KNOWN_WEEKS, recurring
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand, closed_by
 from .availability.profile import (
@@ -31,7 +32,7 @@ from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
 from .problem import PlanningProblem
-from .rules.eligibility import on_loans
+from .rules.guarantees import on_loans
 from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS

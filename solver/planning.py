@@ -14,9 +14,10 @@ from ..model.compact import no_collection
 from ..model.display import some
 from ..model.duration import last_start
 from ..model.errors import Cancelled, InputError, UnknownNameError
-from ..model.instance import Instance, sentences
+from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
+from ..model.omissions import sentences
 from ..model.plan import MAX_MARGIN, NOT_PROVED, Method, Plan, Unplaced
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime

@@ -9,12 +9,13 @@ from itertools import chain
 
 import numpy as np
 
-from ..model.duration import expected_finish, of_jobs, recurring
+from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
+from ..model.reserved_periods import of_jobs, recurring
 from ..model.resreq.syntax import Compound
 from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
 from .availability.profile import (

@@ -11,12 +11,13 @@ import numpy as np
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.configuration import Queue
 from ..model.display import some
-from ..model.duration import expected_duration, granted_run_limit, rejection, reserved_periods
+from ..model.duration import expected_duration, granted_run_limit
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
 from ..model.job import OTHERS, HostRequest, Job, RunningJob, classes
 from ..model.reservation import Reservation
+from ..model.reserved_periods import rejection, reserved_periods
 from ..model.resreq import (
     HostTable,
     Merged,

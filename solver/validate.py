@@ -12,11 +12,10 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, order, schedule, shape, times
-from .validation import schedule as idle
-from .validation import shape as hosts
+from .validation import capacity, claims, hosts, idle, order, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
-from .validation.shape import may_be_closed, split
+from .validation.hosts import may_be_closed
+from .validation.shape import split
 from .validation.slurm import as_in_a_cycle, slurm_faults
 
 __all__ = ["Unfinished", "Violation", "validate"]

@@ -23,10 +23,11 @@ from paired_features import features_of
 from sampling import some
 from slotwise import Comparison, Forecasts, Instance, JobOutlook, Outlook, Plan, examples
 from slotwise.cli.ask import answer_output
-from slotwise.cli.comparison import comparison_output, plan_output
+from slotwise.cli.comparison import comparison_output
 from slotwise.cli.diagnose import diagnosis_output
 from slotwise.cli.explain import explanation_output
 from slotwise.cli.forecast import forecast_output
+from slotwise.cli.render import plan_output
 from slotwise.cli.report.about import About
 from slotwise.cli.report.data import report_of_comparison, report_of_plan
 from slotwise.cli.report.folds import folds_html
@@ -35,7 +36,7 @@ from slotwise.cli.show import told_cautions
 from slotwise.model.display import WrittenTimes
 from slotwise.model.duration import expected_finish
 from slotwise.model.formats.objects import examine_objects
-from slotwise.model.instance import Omission
+from slotwise.model.omissions import Omission
 from slotwise.model.plan import starts_text
 from slotwise.solver.advice import what_if
 from slotwise.solver.outlook.outlook import StepLimits, outlook, outlook_of, starts_in_steps

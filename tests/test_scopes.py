@@ -10,7 +10,7 @@ import slotwise as sw
 from sampling import some
 from slotwise import UserGroup
 from slotwise.model.formats.lsf.site import site_document
-from slotwise.model.instance import Omission
+from slotwise.model.omissions import Omission
 
 HOUR = 3600
 

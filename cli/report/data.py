@@ -11,7 +11,8 @@ import numpy as np
 
 from ...model.display import HOUR, short_clock_text
 from ...model.duration import expected_duration, expected_finish
-from ...model.instance import Instance, sentences
+from ...model.instance import Instance
+from ...model.omissions import sentences
 from ...model.plan import Plan, PlannedJob
 from ...solver.advice.comparison import Comparison
 from ...solver.advice.diagnosis.records import Diagnosis

@@ -21,8 +21,9 @@ from .polled import shifted
 from .polls import zero_of
 
 if TYPE_CHECKING:
-    from ...model.instance import Instance, Omission
+    from ...model.instance import Instance
     from ...model.job import Job
+    from ...model.omissions import Omission
 
 #: Maximum number of rows of one answer, and of hosts of one job.
 MAX_ROWS, MAX_HOSTS = 5000, 24

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..outlook_text import ListedJob, Listing
+from ..listing import ListedJob, Listing
 from .differences import KnownStart, PollEvents, RowChange, change_of
 from .polled import shifted
 from .polls import Polled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from ...model.errors import InputError, SlotwiseError
 from ...solver.advice.likely import StartQuantiles
 from ...solver.budget import Budget, OutOfTime
-from ..outlook_text import listing_of
+from ..listing import listing_of
 from ..process import started
 from .board import Board
 from .polls import Polled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...model.display import DAY, WrittenTimes, iso_time
 from ...model.errors import InputError, UnknownNameError
 from ...model.input_limits import STRICT, limited
-from ...model.instance import sentences
+from ...model.omissions import sentences
 from ..watched import explained
 from .access import Access, Viewer
 from .board import Board, BoardState

@@ -11,8 +11,8 @@ import typer
 
 from ...model.errors import InputError
 from ..declare import command, option
+from ..listing import Column, JobChoice, cell_of
 from ..options import interval_of, print_note
-from ..outlook_text import Column, JobChoice, cell_of
 from ..process import Exit, cancel_on_signal, left_of
 from ..source import Source
 from ..tables import Column as TableColumn

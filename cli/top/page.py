@@ -26,7 +26,7 @@ from ...model.errors import SlotwiseError, report
 from ...model.escaping import printable
 from ...model.slurm_words import family_text
 from ...solver.pending_reasons import counted
-from ..outlook_text import FILTERS, Column, JobChoice, ListedJob, Listing, cell_of, listing_of
+from ..listing import FILTERS, Column, JobChoice, ListedJob, Listing, cell_of, listing_of
 from ..tables import COLOURS
 from ..watched import WatchedSource, explained
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...model.display import clock_text, wall_clock
-from ...model.duration import ReservedPeriods, reserved_periods
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
+from ...model.reserved_periods import ReservedPeriods, reserved_periods
 from ...solver.scheduler.history import Snapshot
 from ..selection import ViewOptions
 from ..tables import csv_rows, json_records, text_table

@@ -28,7 +28,8 @@ from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, parse_array
 from .names import check_job_group, host_requests, tokens
-from .text import Clock, LimitOnHost, parse_stamp, positive_duration
+from .text import positive_duration
+from .units import Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")

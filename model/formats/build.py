@@ -1,7 +1,4 @@
-"""Conversion of a well-formed document to an Instance, with all inconsistencies.
-
-The jobs of a document: running, pending and future ones.
-"""
+"""Conversion of a well-formed document and its jobs to an Instance, with all inconsistencies."""
 
 from __future__ import annotations
 
@@ -30,15 +27,16 @@ from ..configuration import (
 from ..errors import InputError
 from ..facts import known_fields
 from ..input_limits import counting, limits
-from ..instance import SCOPE, AdvanceReservation, BorrowedSlots, Instance, Omission
+from ..instance import AdvanceReservation, BorrowedSlots, Instance
 from ..job import Application, ArraySpec, Job, RunningJob, elements, too_large, too_many_elements
+from ..omissions import SCOPE, Omission
 from ..resreq import slots_without_n
 from . import document as d
 from .document import Finding, Location
 from .fields import Percent, given, is_simple_id, key_reader
 from .hosts import HostBuilder
 from .rules import in_wall_clock, rule_findings
-from .text import Clock
+from .units import Clock
 
 # The jobs of a document by columns: what many jobs have in common is read once.
 #

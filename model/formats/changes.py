@@ -38,7 +38,7 @@ from .objects import examine_objects
 from .reading import refuse_other
 from .rules import LimitScale
 from .source_text import file_content, plain_data, with_script
-from .text import Clock, size_text
+from .units import Clock, size_text
 
 FORMAT = "slotwise-changes/1"
 #: Number of entries that are checked together if very many are wrong.

@@ -2,8 +2,7 @@
 
 Only here and in ``fields`` is pydantic used. Keys in LSF's own names take LSF's own units (minutes
 for limits); the project's own lower-case keys take seconds. docs/instances.md describes them all.
-
-Findings of a reader, before their lines in the text are known.
+An error of a document is a :class:`Finding` until its line in the text is known.
 """
 
 from __future__ import annotations
@@ -22,16 +21,9 @@ from ..cluster import Host, ResourceDefinition
 from ..configuration import CONSUMERS, Params, Queue, User
 from ..display import visible
 from ..errors import Problem, nearest
-from ..instance import (
-    BorrowedSlots,
-    Change,
-    HeldHosts,
-    OmissionMark,
-    PoolUsage,
-    SaidByLsf,
-    ShareUsage,
-)
+from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
 from ..job import Application, Job, JobGroup, RunningJob
+from ..omissions import Change, OmissionMark
 from ..service_class import GuaranteedPool, ServiceClass
 from ..slurm_fairshare import Association
 from . import fields as f

@@ -27,20 +27,16 @@ from ..configuration import (
 )
 from ..errors import InputError
 from ..input_limits import limits
-from ..instance import (
-    SCOPE,
-    AdvanceReservation,
-    Instance,
-    Omission,
-)
+from ..instance import AdvanceReservation, Instance
 from ..job import Job, RunningJob, arrays_of, elements
+from ..omissions import SCOPE, Omission
 from . import document as d
 from . import text
 from .fields import plain
 from .names import compress
 from .objects import require_sound
 from .reading import check_length
-from .text import format_duration, format_size, size_text
+from .units import format_duration, format_size, size_text
 
 Plain = dict[str, Any]
 

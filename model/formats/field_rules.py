@@ -42,19 +42,16 @@ from ..display import strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..instance import (
-    SCOPE,
     AdvanceReservation,
     BorrowedSlots,
-    Change,
     HeldHosts,
     Instance,
-    Omission,
-    OmissionMark,
     PoolUsage,
     SaidByLsf,
     ShareUsage,
 )
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
+from ..omissions import SCOPE, Change, Omission, OmissionMark
 from ..service_class import GuaranteedPool, ServiceClass
 from ..slurm_fairshare import Association
 from . import document as d
@@ -62,7 +59,7 @@ from . import fields as f
 from . import text
 from .document import explain
 from .fields import KINDS, factors, key_reader, reader
-from .text import format_size
+from .units import format_size
 
 Fits = Callable[[Any], bool]
 

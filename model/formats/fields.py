@@ -33,8 +33,7 @@ from ..input_limits import check_length
 from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
 from ..resreq.syntax import DIALECTS
 from ..service_class import Guarantee, LoanPolicy
-from . import guarantee_text, names, text
-from . import text as units
+from . import guarantee_text, names, text, units
 
 MOST = 2**31 - 1
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..workload import Ints
-from .text import parse_duration
+from .units import parse_duration
 
 
 @dataclass(frozen=True, slots=True)

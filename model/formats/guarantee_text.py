@@ -13,7 +13,7 @@ from ..errors import nearest
 from ..input_limits import check_length
 from ..service_class import ACCESS, GOALS, Guarantee, GuaranteedAmount, LoanPolicy
 from .names import tokens
-from .text import parse_size
+from .units import parse_size
 
 _PART = re.compile(r"([A-Z_]+)\s*(?:\[([^\[\]]*)\])?\s*")
 _PAIR = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*([^\s,\[\]]+)\s*\]")

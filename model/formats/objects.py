@@ -31,12 +31,12 @@ from ..instance import (
     BorrowedSlots,
     HeldHosts,
     Instance,
-    Omission,
     PoolUsage,
     SaidByLsf,
     ShareUsage,
 )
 from ..job import Application, Job, RunningJob
+from ..omissions import Omission
 from ..progress import Poll, never, polled
 from ..slurm_fairshare import Association
 from . import document as d

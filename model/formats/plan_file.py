@@ -29,8 +29,9 @@ from pydantic import (
 from ..cluster import Cluster, Host
 from ..display import iso_time
 from ..errors import InputError, Problem, SlotwiseError, nearest
-from ..instance import Instance, Omission
+from ..instance import Instance
 from ..job import Job
+from ..omissions import Omission
 from ..plan import MAX_MARGIN, PLANNED_TIMES, Plan, PlanChange, PlannedJob, Unplaced
 from ..resreq import effective_requirement
 from ..resreq.syntax import Compound, every

@@ -4,7 +4,7 @@ What is read whole is bounded by --max-text. A log is read as it comes: a file e
 what has no end of its own (:func:`is_stream`) is bounded by --max-unpacked where it begins as a log
 and by --max-text where it does not. ``tests/formats/test_reading.py`` forbids other reads.
 
-Recognition of the kind of a file by its first lines, to report a wrong one in one sentence.
+The kind of a file is recognised by its first lines, to report a wrong one in one sentence.
 """
 
 from __future__ import annotations

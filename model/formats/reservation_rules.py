@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..duration import with_periods
 from ..instance import Instance
+from ..reserved_periods import with_periods
 from .document import Finding, Location, unknown_name
 
 

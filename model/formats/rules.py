@@ -32,7 +32,8 @@ from .guarantee_rules import guarantee_findings
 from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .reservation_rules import reservation_findings
-from .text import SHARE_KEYWORDS, LimitOnHost, format_duration
+from .text import SHARE_KEYWORDS
+from .units import LimitOnHost, format_duration
 
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:

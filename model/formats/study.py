@@ -15,7 +15,7 @@ from .document import Finding, Location, Section, explain, problems
 from .file_format import DefaultLimit
 from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
-from .text import parse_duration
+from .units import parse_duration
 
 FORMAT = "slotwise-study/1"
 

@@ -10,10 +10,10 @@ from datetime import datetime
 from functools import partial
 
 from ..cluster import NamedHosts
-from ..duration import rejection
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import OTHERS, ArraySpec, Job, elements, too_large
+from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
 from ..slurm_words import foreign_command, lowest_priority
@@ -24,7 +24,7 @@ from .guarantee_rules import refused_by_class
 from .objects import in_default_queue
 from .requirements import check_requirements
 from .rules import LimitScale, check_jobs, condition_problems
-from .text import Clock
+from .units import Clock
 from .unknown_amounts import as_known
 
 #: Name of the submitting user if it is unknown; jobs of an instance without a user have it too.

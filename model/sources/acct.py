@@ -1,10 +1,8 @@
-"""Reading records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 5 to 10.1, volclava).
+"""Records of finished jobs: ``lsb.acct`` (LSF 5 to 10.1, volclava) and Slurm's ``sacct -P``.
 
-One record a line: a type, then fields parted by blanks, strings in double quotes with ``""`` for a
-quote. Several lists are preceded by their length, so fields are read in order and never by a
-fixed place. Only JOB_FINISH records hold jobs; other known types are passed over and counted.
-
-Finished jobs of Slurm's accounting: ``sacct -P``, one row a job, read as lsb.acct is.
+lsb.acct has one record a line: a type, then fields parted by blanks, strings in double quotes with
+``""`` for a quote. Several lists are preceded by their length, so fields are read in order and never
+by a fixed place. Only JOB_FINISH records hold jobs; other known types are passed over and counted.
 
 ``sacct -a -X -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,State,Timelimit,
 AllocTRES,ReqTRES,NodeList`` has all that is read. Times without a zone are taken as UTC;

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...model.display import DAY, HOUR, MINUTE, WEEK
 from ...model.workload import Ints
-from ..replay.session import size_classes, size_text
+from ..replay.measures import size_classes, size_text
 from .measures import (
     EARLY,
     LATE,

@@ -14,10 +14,11 @@ from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
 from ...model.formats.submit import Submission, refusals, submission, with_unnamed_user
-from ...model.formats.text import parse_duration
-from ...model.instance import Instance, Omission
+from ...model.formats.units import parse_duration
+from ...model.instance import Instance
 from ...model.job import Job
 from ...model.job_table import OneLine
+from ...model.omissions import Omission
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement

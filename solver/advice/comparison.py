@@ -1,8 +1,4 @@
-"""Result of `compare`: the outlook of every pending job, and the starts by other methods.
-
-Comparison of the starts of every pending job: as configured, estimated, possible, and by
-method.
-"""
+"""Starts of every pending job, compared: as configured, possible, and by other methods."""
 
 from __future__ import annotations
 
@@ -15,9 +11,10 @@ from typing import Any, NamedTuple
 
 from ...model.display import HOUR, data_of, with_stamps
 from ...model.errors import InputError, nearest
-from ...model.instance import Instance, Omission, sentences
+from ...model.instance import Instance
 from ...model.job_table import JobTable
 from ...model.objective import ObjectiveName, objective_named
+from ...model.omissions import Omission, sentences
 from ...model.plan import Method, Plan, PlannedJob, proof_text
 from ...model.progress import OnProgress
 from ..budget import Budget

@@ -22,9 +22,10 @@ from ...model.display import DAY, WEEK, data_of, duration_text, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.escaping import html_table
-from ...model.instance import Instance, SaidByLsf, no_pending_job
+from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job, job_id
 from ...model.job_table import OneLine
+from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress

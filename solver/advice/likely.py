@@ -15,17 +15,10 @@ from ...model.job import Job
 from ...model.plan import PlannedJob
 from ..availability.resources import SLOTS
 from ..budget import Budget, OutOfTime
+from ..forecast.arrivals import PastBlocks, overload_of, reliability_warnings
 from ..forecast.forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
 from ..forecast.history import History
-from ..forecast.moment import (
-    ForwardWorld,
-    PastBlocks,
-    PoolWorld,
-    overload_of,
-    pool_world,
-    reliability_warnings,
-    waiting_names,
-)
+from ..forecast.moment import ForwardWorld, PoolWorld, pool_world, waiting_names
 from ..forecast.of_instance import HostsWorld, check_drawing, hosts_world, past_of, run_by, world_of
 from ..forecast.runtimes import Ratios
 from ..optimal.alternatives import as_chosen

@@ -11,9 +11,9 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.shares import aps_groups
 from ...model.slurm_priority import age_factor
+from ..fairshare.absolute_order import AbsoluteValue
 from ..fairshare.association_use import association_use
 from ..fairshare.dispatch_order import order_policy
-from ..fairshare.stages import AbsoluteValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
-from ...model.instance import Instance, Omission
+from ...model.instance import Instance
 from ...model.job import Job
 from ...model.job_table import OneLine
+from ...model.omissions import Omission
 from ...model.plan import PlannedJob
 from ..budget import Budget
 from ..outlook.outlook import not_simulated

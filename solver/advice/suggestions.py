@@ -10,19 +10,14 @@ from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import MINUTE, duration_text, with_stamps
-from ...model.duration import (
-    expected_duration,
-    expected_finish,
-    granted_run_limit,
-    may_use,
-    reserved_periods,
-)
+from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
 from ...model.gpu_request import gpu_options
 from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.reserved_periods import may_use, reserved_periods
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS

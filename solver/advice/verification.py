@@ -3,8 +3,6 @@
 The difference is divided by simulations of the snapshot: with the real run times, then without the
 jobs that were removed, then with the jobs that were submitted later. Each step moves the start of a
 job by its share; the rest is what the simulated scheduler does otherwise than the real one.
-
-Starts of a snapshot's jobs by a log, and by simulations that know more and more of it.
 """
 
 from __future__ import annotations

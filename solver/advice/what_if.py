@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from ...model.absolute_priority import StatedPriority
 from ...model.errors import UnknownNameError
-from ...model.instance import Instance, Omission
+from ...model.instance import Instance
 from ...model.job import Job, array_of, running_limits
+from ...model.omissions import Omission
 from ...model.plan import (
     NOT_EXAMINED,
     MissingStart,

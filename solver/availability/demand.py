@@ -17,10 +17,11 @@ import numpy as np
 from ...model.configuration import Queue
 from ...model.dependency import waiting_order
 from ...model.display import WEEK
-from ...model.duration import ReservedPeriods, aborted, bounds_of_deadline
+from ...model.duration import aborted, bounds_of_deadline
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Pending
+from ...model.reserved_periods import ReservedPeriods
 from ...model.windows import open_periods
 from ..alike import Same
 from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of

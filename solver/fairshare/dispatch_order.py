@@ -45,12 +45,12 @@ from ...model.job import Job
 from ...model.shares import Groups, partition_hosts, pools, queue_host_names, queue_sets, share_tree
 from ..availability.running_profile import parts_of
 from ..resolve import Resolver
+from .absolute_order import AbsoluteTraversal, absolute_orders
 from .accounts import Account, Factors, ShareTree, load_adjustment
 from .association_use import JobPriorities, billing_weights
 from .ledger import Ledger
 from .queue_order import UNKNOWN, JobKind, SkipFilter
 from .stages import (
-    AbsoluteTraversal,
     LeftOverStage,
     Offer,
     PlainStage,
@@ -58,7 +58,6 @@ from .stages import (
     PoolUse,
     Stage,
     StagePlan,
-    absolute_orders,
     account_path,
     host_slots,
     stage_plan,

@@ -11,10 +11,10 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
 from ..precedence import Precedence
+from .absolute_order import AbsoluteOrder
 from .accounts import Account, ShareTree
 from .dispatch_order import DispatchOrder, order_policy
 from .queue_order import has_policy, queue_key
-from .stages import AbsoluteOrder
 from .waiting_jobs import Rank
 
 

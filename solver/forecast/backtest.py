@@ -23,11 +23,14 @@ from ..accuracy.measures import (
 )
 from ..budget import OutOfTime
 from ..replay import Policy, ReplayResult
-from ..replay.session import size_classes, size_text
-from .forecast import Calibration, Calibrator, Drawn, Stop, forecast_world, results_of
+from ..replay.measures import size_classes, size_text
+from .arrivals import NOBODY, PastBlocks
+from .forecast import Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
-from .moment import NOBODY, ForwardWorld, PastBlocks, PoolWorld, never
-from .runtimes import NO_START, AskedJobs, Floats, LastTwo, PastJobs, Ratios, keys_of, uniforms
+from .jobs import NO_START, AskedJobs, Floats, PastJobs, keys_of, uniforms
+from .moment import ForwardWorld, PoolWorld, never
+from .runtimes import LastTwo, Ratios
+from .workers import Stop, results_of
 
 #: Minimum wait in seconds of the jobs in a backtest; the wait must exceed it.
 SHORT_WAIT = 60

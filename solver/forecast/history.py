@@ -18,8 +18,8 @@ from ...model.job import Job
 from ...model.job_table import OneLine
 from ...model.sources.log_lines import refused_records
 from ...model.workload import Workload
+from .jobs import NO_LIMIT, PastJobs, ints, keys_of
 from .logged_runs import read_runs
-from .runtimes import NO_LIMIT, PastJobs, ints, keys_of
 
 #: Seconds before now within which a log may end without being moved in time.
 OLD = 4 * WEEK

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from ...model.errors import Cancelled, InputError, Problem, report
 from ...model.formats.file_format import ChangedEstimates, DefaultLimit
 from ...model.formats.reading import kind_of, refuse_other
-from ...model.formats.text import parse_duration, second_of
+from ...model.formats.units import parse_duration, second_of
 from ...model.job_table import OneLine
 from ...model.progress import OnProgress, Progress
 from ...model.sources.swf import PRECEDING_IGNORED, read_swf, with_estimates

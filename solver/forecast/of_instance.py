@@ -1,7 +1,6 @@
-"""Forecasts for the pending jobs of an instance.
+"""Forecasts for the pending jobs of an instance, simulated by the configured scheduler loop.
 
-An instance simulated by the configured scheduler loop: planned by limits, ended by sampled
-times.
+The loop plans by limits, and the jobs end at sampled times.
 """
 
 from __future__ import annotations
@@ -46,26 +45,22 @@ from ..scheduler.records import (
 from ..scheduler.reserving import Greedy
 from ..scheduler.simulation import Session
 from ..scheduler.world import World
-from .backtest import UNSTARTED, PastLog, Replayed, backtest, calibration_of
-from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, Stop, forecast_world
-from .history import Ended, History, JobNaming, history_of, numbered, read_history, without_own
-from .moment import (
+from .arrivals import (
     ArrivalProperties,
     Arrivals,
-    ForwardWorld,
     FutureArrivals,
     PastBlocks,
-    PoolWorld,
-    asked_jobs,
     endless_text,
-    jobs_here,
-    never,
     overload_of,
-    pool_world,
     reliability_warnings,
-    waiting_names,
 )
-from .runtimes import ENDLESS, NO_LIMIT, NO_START, AskedJobs, PastJobs, Ratios, RunTimeModel, ints
+from .backtest import UNSTARTED, PastLog, Replayed, backtest, calibration_of
+from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
+from .history import Ended, History, JobNaming, history_of, numbered, read_history, without_own
+from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
+from .moment import ForwardWorld, PoolWorld, asked_jobs, jobs_here, never, pool_world, waiting_names
+from .runtimes import ENDLESS, Ratios, RunTimeModel
+from .workers import Stop
 
 #: Number of future arrivals that are added to the simulation at a time, shortly before submission.
 AHEAD = 64

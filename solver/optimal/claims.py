@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from ...model.display import clock_text, some
-from ...model.instance import Instance, Omission
+from ...model.instance import Instance
 from ...model.objective import Objective, objective_named
+from ...model.omissions import Omission
 from ...model.plan import NOT_PROVED, Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Calendar, Demand, with_eligible_time
 from ..availability.profile import Profile

@@ -14,8 +14,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from ...model.display import clock_text, some
-from ...model.instance import Omission
 from ...model.objective import Objective
+from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Demand, with_eligible_time
 from ..availability.profile import Profile

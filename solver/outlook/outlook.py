@@ -1,6 +1,6 @@
-"""Predicted starts of an instance: one simulation as configured, one plan by the optimal method.
+"""The outlook of pending jobs: what every command, page and library call says of their starts.
 
-The outlook of pending jobs: what every command, page and library call says of their starts.
+It has one simulation as configured and one plan by the optimal method.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import numpy as np
 from ...model.display import data_of, duration_text, with_stamps
 from ...model.duration import place_before_deadline
 from ...model.escaping import html_table
-from ...model.instance import Instance, Omission
+from ...model.instance import Instance
 from ...model.job import Job
 from ...model.job_table import JobTable
 from ...model.objective import ObjectiveName
+from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
 from ...model.progress import OnProgress
 from ..availability.demand import Demand, without_hosts
@@ -45,7 +46,7 @@ from ..precedence import (
 )
 from ..problem import PlanningProblem
 from ..resolve import Resolver
-from ..rules.eligibility import on_loans
+from ..rules.guarantees import on_loans
 from ..rules.rule_book import unheeded_by_the_loop, unsupported_rules
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 

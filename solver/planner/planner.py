@@ -25,7 +25,7 @@ from ...model.formats.changes import require_sound_changes
 from ...model.formats.field_rules import class_rules, without_numpy
 from ...model.formats.objects import require_sound
 from ...model.formats.submit import refusals, submitted_job
-from ...model.formats.text import LONGEST
+from ...model.formats.units import LONGEST
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob, job_id
 from ...model.modules import with_loaded_modules
@@ -37,8 +37,8 @@ from ..optimal.alternatives import as_chosen, with_choice
 from ..planning import ESTIMATES, check_margin, plan
 from ..resolve import may_have_choices
 from ..rules.omitted import estimator_view
+from ..scheduler.loaded_jobs import LoadedRunningJobs
 from ..scheduler.next_cycle import NextCycle, plan_of
-from ..scheduler.world import LoadedRunningJobs
 from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_plan, stable_plan
 
 # An instance that goes on: jobs come and end, hosts change, time passes.

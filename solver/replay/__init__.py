@@ -7,16 +7,14 @@
 [0, 10, 2]
 """
 
+from .comparison import ReplayComparison
+from .measures import GroupMetrics, Measuring, Metrics
 from .policies import QueuePolicy, QueueView
 from .session import (
     POLICIES,
     Checkpoint,
-    GroupMetrics,
-    Measuring,
-    Metrics,
     Policy,
     Replay,
-    ReplayComparison,
     ReplayResult,
     engine_of,
     measure,

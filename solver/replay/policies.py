@@ -1,10 +1,8 @@
-"""The replay policies: first come, first served, EASY, and conservative backfilling.
+"""The replay policies: first come, first served, EASY, conservative backfilling, and one's own.
 
-User-defined replay policies: an order of the queue, and a choice of jobs that may be backfilled.
-
-A policy is one class with :meth:`QueuePolicy.order`. Everything else is EASY: jobs start in that
-order while they fit; the first that does not fit has a reservation; behind it, in the same order,
-every job that does not delay it starts too.
+A policy of one's own is a class with :meth:`QueuePolicy.order`. Everything else is EASY: jobs start
+in that order while they fit; the first that does not fit has a reservation; behind it, in the same
+order, every job that does not delay it starts too.
 
 >>> class LargestFirst(QueuePolicy):
 ...     name = "largest-first"

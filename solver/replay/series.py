@@ -8,7 +8,9 @@ import numpy as np
 
 from ...model.workload import Ints
 from ..scheduler.metrics import bounded_slowdown
-from .session import Floats, Interval, Measuring, PoolSchedule, ReplayResult, measured_span
+from .export import Interval, PoolSchedule
+from .measures import Floats, Measuring, measured_span
+from .session import ReplayResult
 
 #: Number of bins of a curve over time.
 BINS = 400

@@ -19,8 +19,9 @@ from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.gpu_request import GpuRequest
-from ...model.instance import GPUS, Instance, Omission
+from ...model.instance import Instance
 from ...model.job import Job, classes
+from ...model.omissions import GPUS, Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
@@ -31,8 +32,9 @@ from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..placement.supply import suits
 from ..precedence import Precedence
 from ..resolve import Resolver, any_with_alternatives
-from . import omitted as reservations
-from .eligibility import Eligibility, InitialSituation, left_to_the_loop, preempting_now, unmodelled
+from . import reservations
+from .eligibility import Eligibility, InitialSituation, preempting_now
+from .guarantees import left_to_the_loop, unmodelled
 from .omitted import Scopes, remarks
 
 

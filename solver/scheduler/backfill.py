@@ -21,7 +21,8 @@ from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..placement.holding import full_allocation
-from ..rules.eligibility import has_loans, preempting_pairs
+from ..rules.eligibility import preempting_pairs
+from ..rules.guarantees import has_loans
 from .cycle_reservations import BackfillRows
 from .cycle_state import CycleState
 from .job_state import JobState

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from ...model.compact import no_collection
 from ...model.display import WrittenTimes
 from ...model.duration import expected_finish
-from ...model.instance import Instance, Omission
+from ...model.instance import Instance
 from ...model.job import Job
+from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import ON_A_LOAN, beyond_reported, free_when
@@ -30,11 +31,11 @@ from ..rules.omitted import (
     OF_THE_INSTANCE,
     RESERVED_LOADS,
     RUN_OUT,
-    SUSPENDED,
     WITHOUT,
     note_of,
     setting_of,
 )
+from ..rules.reservations import SUSPENDED
 from ..rules.rule_book import StartedNow
 from .events import EFFORT
 from .job_state import JobState, ShapeTable

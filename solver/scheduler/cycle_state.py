@@ -47,7 +47,8 @@ from ..placement.earliest import Start, can_start, start_at
 from ..placement.single import first_part, place_most, place_on_first
 from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
-from ..rules.eligibility import Eligibility, on_loans
+from ..rules.eligibility import Eligibility
+from ..rules.guarantees import on_loans
 from ..rules.rule_book import NOT_IN_A_PARTITION
 from .cycle_reservations import (
     BackfilledSlots,

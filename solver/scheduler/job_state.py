@@ -23,17 +23,12 @@ from typing import Any
 import numpy as np
 
 from ...model.compact import IntTable, NamePlaces, OnDemand
-from ...model.duration import (
-    ReservedPeriods,
-    bounds_of_deadline,
-    ended_by_deadline,
-    expected_run_time,
-    reserved_periods,
-)
+from ...model.duration import bounds_of_deadline, ended_by_deadline, expected_run_time
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import sentence
+from ...model.reserved_periods import ReservedPeriods, reserved_periods
 from ...model.resreq import HostTable
 from ...model.resreq.syntax import may_have_alternatives, openings
 from ..availability.demand import Demand, TermDemand
@@ -45,7 +40,7 @@ from ..placement.earliest import can_start, least_slots
 from ..placement.single import first_part
 from ..problem import RunningJobLoader
 from ..resolve import Resolver, any_with_alternatives
-from ..rules.eligibility import on_loans
+from ..rules.guarantees import on_loans
 
 
 @dataclass(slots=True, eq=False)

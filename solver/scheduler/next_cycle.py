@@ -13,8 +13,9 @@ from functools import cached_property, partial
 
 from ...model.compact import no_collection
 from ...model.duration import aborted, crowded_past_deadline, last_start
-from ...model.instance import Instance, Omission
+from ...model.instance import Instance
 from ...model.job import Job
+from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand, accepted_of, without_hosts
 from ..availability.profile import Profile
@@ -29,7 +30,7 @@ from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import NOT_ALL_KNOWN, Commitment, ReservationRows, exact_fits, with_fit
 from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.eligibility import on_loans
+from ..rules.guarantees import on_loans
 from ..rules.omitted import (
     FEW_LOOK_AHEAD,
     RUN_OUT,
@@ -46,6 +47,7 @@ from .cycle_reservations import (
     takes_only_slots,
 )
 from .job_state import JobState, ShapeTable
+from .loaded_jobs import LoadedRunningJobs
 from .methods import METHODS, looking_ahead, settings_for
 from .reservation_sequence import (
     ReservationSequence,
@@ -53,7 +55,6 @@ from .reservation_sequence import (
 )
 from .reserving import Greedy, open_part
 from .simulation import Session
-from .world import LoadedRunningJobs
 
 #: Effects that later jobs may have on the start of a job without BACKFILL.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"

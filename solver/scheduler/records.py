@@ -9,8 +9,9 @@ from typing import Any
 from ...model.compact import OnDemand
 from ...model.display import data_of, with_stamps
 from ...model.escaping import html_table
-from ...model.instance import BorrowedSlots, HeldHosts, Instance, Omission
+from ...model.instance import BorrowedSlots, HeldHosts, Instance
 from ...model.job_table import JobTable
+from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings

@@ -37,7 +37,7 @@ from ...model.changes import (
 from ...model.compact import Joined, no_collection
 from ...model.duration import aborted
 from ...model.errors import InputError, Problem, nearest
-from ...model.formats.text import parse_duration
+from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
@@ -66,10 +66,11 @@ from .job_state import (
     JobStates,
     ShapeTable,
 )
+from .loaded_jobs import LoadedRunningJobs
 from .methods import Reservation, settings_for
 from .records import JobRecords, Simulation, log_entry, take_over
 from .reserving import expiries
-from .world import LoadedRunningJobs, World
+from .world import World
 
 # Commands of users on single jobs during a simulation: bkill, bmod, bswitch, btop, bbot, bresize. A
 # command that is invalid at its time, because the job has ended or runs already, is ignored with a

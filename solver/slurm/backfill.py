@@ -16,12 +16,13 @@ import numpy as np
 
 from ...model.configuration import Queue
 from ...model.display import clock_text, duration_text, some
-from ...model.duration import expected_finish, with_periods
+from ...model.duration import expected_finish
 from ...model.gpu_request import PHYSICAL
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import HostRequest, Job
 from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
+from ...model.reserved_periods import with_periods
 from ...model.slurm_partitions import partitions_of
 from ...model.slurm_version import (
     ARRAY_LIMIT_IN_CYCLE,

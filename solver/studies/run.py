@@ -19,7 +19,8 @@ from ...model.changes import Change
 from ...model.display import WEEK
 from ...model.errors import InputError, Problem
 from ...model.formats.settings import Setting
-from ...model.instance import Instance, sentences
+from ...model.instance import Instance
+from ...model.omissions import sentences
 from ..scheduler.events import EFFORT
 from ..scheduler.methods import RESERVATIONS, settings_for
 from ..scheduler.metrics import (

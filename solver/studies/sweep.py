@@ -1,6 +1,6 @@
 """A sweep: every case under every policy, parameter and seed, a cell each and a row each.
 
-Cells of a sweep on one pool of processors: a log under a policy of `slotwise replay`.
+A case is a cluster, or a log on one pool of processors under a policy of `slotwise replay`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...model.formats.file_format import ChangedEstimates, DefaultLimit, ReadOpt
 from ...model.formats.reading import digest
 from ...model.formats.settings import Setting, changed
 from ...model.formats.study import GIVE_HOSTS, CaseEntry, StudyDocument, load_study, settings_of
-from ...model.formats.text import parse_duration
+from ...model.formats.units import parse_duration
 from ...model.generate import generate
 from ...model.instance import Instance
 from ...model.job import Job
@@ -38,7 +38,7 @@ from ...model.workload import Ints, Workload, within
 from ..forecast.logs import read_log
 from ..replay import Measuring, Replay, engine_of, policy_names
 from ..replay import measure as pool_measures
-from ..replay.session import METRICS as POOL_METRICS
+from ..replay.measures import METRICS as POOL_METRICS
 from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
 from ..scheduler.simulation import horizon

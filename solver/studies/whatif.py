@@ -18,7 +18,7 @@ from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
 from ...model.escaping import html_table
 from ...model.formats.file_format import Contents, ReadOptions
 from ...model.formats.settings import Setting, changed, read_setting, split_values
-from ...model.formats.text import parse_duration
+from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.sources.registry import format_of
 from ..scheduler.metrics import LoopMetrics, WaitComparison

@@ -20,7 +20,7 @@ import numpy as np
 from ...model.cluster import Host
 from ...model.configuration import Limit, Queue, Scope
 from ...model.job import Job
-from . import facts as reservations
+from . import reservations
 from .facts import (
     GPUS,
     OPEN_END,

@@ -16,10 +16,9 @@ from ...model.job import Job
 from ...model.objective import objectives
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ...model.resreq.syntax import simples
-from . import capacity, order
-from . import facts as reservations
+from . import capacity, order, reservations
 from .facts import Facts, Holding, Violation
-from .shape import may_begin_on
+from .hosts import may_begin_on
 
 STATUSES: tuple[str, ...] = get_args(Status)
 

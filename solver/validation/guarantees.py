@@ -18,9 +18,10 @@ from ...model.resreq import HostTable, parse_with_notes, requirement_options
 from ...model.resreq.syntax import Simple
 from ...model.service_class import GuaranteedAmount, GuaranteedPool
 from .capacity import blame
-from .facts import SLACK, Facts, Holding, Violation, minded, of_shared_on, on_host, shown
+from .facts import SLACK, Facts, Holding, Violation, of_shared_on, on_host, shown
+from .hosts import view
+from .reservations import minded
 from .selection import satisfies
-from .shape import view
 
 #: Status of hosts that count for a pool.
 _STATES = ("ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full")

@@ -20,7 +20,7 @@ from ...model.display import WEEK
 from ...model.job import NO_RUN_LIMIT, Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
-from . import facts as reservations
+from . import reservations
 from .facts import Facts, Violation
 
 

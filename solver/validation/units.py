@@ -17,11 +17,9 @@ from itertools import chain, combinations, islice
 import numpy as np
 
 from ...model.resreq.syntax import Cu, Simple
-from . import capacity, shape, times
-from . import facts as reservations
-from . import shape as hosts
+from . import capacity, hosts, reservations, shape, times
 from .facts import SLACK, Facts, Holding, IntArray, TermShare, Violation, amount_of, method, on_host
-from .shape import may_be_closed
+from .hosts import may_be_closed
 
 #: Maximum number of sets of units for one job and one agreement of hosts (same[]).
 MAX_SETS = 300

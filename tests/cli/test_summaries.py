@@ -14,8 +14,8 @@ import slotwise as sw
 from slotwise import Job, JobOutlook, Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
 from slotwise.model.display import WrittenTimes
-from slotwise.model.instance import Omission
 from slotwise.model.objective import objective_named
+from slotwise.model.omissions import Omission
 from slotwise.solver.advice.comparison import cautions_of
 from slotwise.solver.advice.sentences import (
     configuration_of,

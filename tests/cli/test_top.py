@@ -16,7 +16,7 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
-from slotwise.cli.outlook_text import JobChoice, ListedJob, Listing, listing_of
+from slotwise.cli.listing import JobChoice, ListedJob, Listing, listing_of
 from slotwise.cli.top.page import TopApp
 from slotwise.cli.watched import WatchedSource
 from slotwise.solver.outlook.outlook import outlook

@@ -7,7 +7,7 @@ from forecast_lab import asked_of, past_of
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.display import DAY
-from slotwise.solver.forecast.moment import NoArrivals, PastBlocks
+from slotwise.solver.forecast.arrivals import NoArrivals, PastBlocks
 
 NOW = 40 * DAY
 NO_RUN_TIMES = np.zeros((0, 50), dtype=np.int64)

@@ -10,20 +10,15 @@ from hypothesis import strategies as st
 from slotwise import Calibration, Forecasts
 from slotwise.solver.accuracy.measures import EARLY, LATE, LIKELY
 from slotwise.solver.forecast import forecast as forecast_module
+from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
 from slotwise.solver.forecast.forecast import (
     Drawn,
     forecast_world,
     uncertainty,
 )
-from slotwise.solver.forecast.moment import NOBODY, NoArrivals, PastBlocks, PoolWorld
-from slotwise.solver.forecast.runtimes import (
-    NO_START,
-    AtLimits,
-    ExactRunTimes,
-    Ratios,
-    ints,
-    keys_of,
-)
+from slotwise.solver.forecast.jobs import NO_START, ints, keys_of
+from slotwise.solver.forecast.moment import PoolWorld
+from slotwise.solver.forecast.runtimes import AtLimits, ExactRunTimes, Ratios
 
 NOW = 10**6
 PAST = past_of(

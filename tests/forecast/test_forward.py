@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
-from slotwise.solver.forecast.moment import NOBODY, PoolWorld
-from slotwise.solver.forecast.runtimes import NO_START, ints
+from slotwise.solver.forecast.arrivals import NOBODY
+from slotwise.solver.forecast.jobs import NO_START, ints
+from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic
 from slotwise.solver.replay.policies import OF_LITERATURE

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise import Cluster, Host, InputError, Instance, Job, RunningJob, read_history
 from slotwise.model.display import WEEK
+from slotwise.solver.forecast.jobs import NO_LIMIT
 from slotwise.solver.forecast.of_instance import forecast
-from slotwise.solver.forecast.runtimes import NO_LIMIT
 
 DATA = Path(__file__).parents[1] / "data"
 #: number, submit, wait, run time, processors, limit, user

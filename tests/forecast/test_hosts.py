@@ -12,17 +12,12 @@ from forecast_lab import cluster, coming_of, past_jobs, past_of, site_history
 from sampling import pairwise, some
 from slotwise import Cluster, History, Host, Instance, Job, Limit, Queue, RunningJob, Scope
 from slotwise.solver.budget import OutOfTime
+from slotwise.solver.forecast.arrivals import NOBODY, FutureArrivals, NoArrivals
 from slotwise.solver.forecast.forecast import Drawn, forecast_world, starts_at_limits
-from slotwise.solver.forecast.moment import NOBODY, FutureArrivals, NoArrivals, pool_world
+from slotwise.solver.forecast.jobs import NO_START, keys_of
+from slotwise.solver.forecast.moment import pool_world
 from slotwise.solver.forecast.of_instance import HostsWorld, forecast, hosts_world, world_of
-from slotwise.solver.forecast.runtimes import (
-    ENDLESS,
-    NO_START,
-    AtLimits,
-    ExactRunTimes,
-    Ratios,
-    keys_of,
-)
+from slotwise.solver.forecast.runtimes import ENDLESS, AtLimits, ExactRunTimes, Ratios
 from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import simulate

@@ -21,9 +21,9 @@ from slotwise import (
     RunningJob,
 )
 from slotwise.solver.forecast.history import without_own
+from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import asked_jobs, pool_world, waiting_names
 from slotwise.solver.forecast.of_instance import forecast
-from slotwise.solver.forecast.runtimes import NO_START, keys_of
 
 NOW = 10**6
 HISTORY = History(

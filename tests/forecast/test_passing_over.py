@@ -8,8 +8,8 @@ import pytest
 from forecast_lab import cluster, coming_of, past_jobs, site_history
 from sampling import pairwise, some
 from slotwise import Cluster, History, Host, Instance, Job, Queue, RunningJob
+from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.forecast import starts_at_limits
-from slotwise.solver.forecast.moment import NOBODY
 from slotwise.solver.forecast.of_instance import HostsWorld, forecast, hosts_world
 from slotwise.solver.scheduler import cycle as cycle_module
 from slotwise.solver.scheduler.cycle import Cycle

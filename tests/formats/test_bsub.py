@@ -8,7 +8,7 @@ import pytest
 from slotwise import HostRequest, InputError
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_in_command, script_of
-from slotwise.model.formats.text import Clock, parse_stamp
+from slotwise.model.formats.units import Clock, parse_stamp
 from slotwise.model.job import ArraySpec
 
 pytestmark = pytest.mark.behaviour("CFG-03")

@@ -11,7 +11,7 @@ from slotwise import Change, InputError, Modification, NewJob, dump_changes, fro
 from slotwise.model.formats import bsub
 from slotwise.model.formats.bsub import parse_bsub, read_bsub
 from slotwise.model.formats.changes import ModifyEntry, loads_changes
-from slotwise.model.formats.text import Clock
+from slotwise.model.formats.units import Clock
 
 SITE: dict[str, Any] = {
     "format": "slotwise/1",

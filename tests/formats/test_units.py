@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.formats.text import (
+from slotwise.model.formats.units import (
     Clock,
     format_duration,
     format_size,

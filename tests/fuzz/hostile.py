@@ -40,8 +40,7 @@ from slotwise.cli.views.jobs import bjobs
 from slotwise.cli.views.queues import bqueues
 from slotwise.cli.views.users import bhpart
 from slotwise.instances import site
-from slotwise.model.formats import names, text
-from slotwise.model.formats import text as units
+from slotwise.model.formats import names, text, units
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan

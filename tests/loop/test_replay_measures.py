@@ -19,7 +19,7 @@ from slotwise.cli.replay import replay as replay_command
 from slotwise.model.workload import OTHER_PERIOD, SKIPPED_JOB, Workload, within
 from slotwise.solver.replay import Measuring, measure, replay
 from slotwise.solver.replay.engine import synthetic
-from slotwise.solver.replay.session import BATCHES, METRICS, STUDENT_T
+from slotwise.solver.replay.measures import BATCHES, METRICS, STUDENT_T
 from typer.testing import CliRunner
 
 app = typer.Typer()

@@ -9,7 +9,7 @@ import pytest
 import slotwise as sw
 from slotwise.model.pending import LOAD_WORDS, Pending
 from slotwise.solver.planning import plan
-from slotwise.solver.plausibility.consistency import of_lsf, unexplained
+from slotwise.solver.plausibility.gate import of_lsf, unexplained
 
 pytestmark = pytest.mark.behaviour("GAT-01")
 P = Pending

@@ -14,7 +14,7 @@ from slotwise import InputError, Instance, Job
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.cli.selection import Selection
 from slotwise.model.formats.submit import refusals, submitted_job
-from slotwise.model.instance import Omission
+from slotwise.model.omissions import Omission
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.sources.lsf_state.bqueues import read_bqueues
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text

@@ -8,7 +8,7 @@ import pytest
 import slotwise as sw
 from judging import host, job, problem, running
 from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Params, Queue
-from slotwise.cli.comparison import plan_output
+from slotwise.cli.render import plan_output
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

@@ -14,7 +14,7 @@ from reserved_enumerator import earliest_starts, reserved_instance
 from sampling import some
 from slotwise import AdvanceReservation, Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.main import app
-from slotwise.solver.rules.omitted import (
+from slotwise.solver.rules.reservations import (
     AFTER_OPEN,
     BY_RUN_LIMIT,
     EXCLUSIVE,
@@ -227,8 +227,9 @@ system#0 sys    system  4       hA:0/2         12/31/23/0-1/1/1/0
 
 
 def test_brsvs_is_read() -> None:
+    from slotwise.model.sources.lsf_state.reading import Reading
     from slotwise.model.sources.lsf_state.reservations import read_brsvs, with_reservations
-    from slotwise.model.sources.lsf_state.values import Reading, Remarks, Text
+    from slotwise.model.sources.lsf_state.values import Remarks, Text
 
     notes = Remarks()
     seen = list(read_brsvs(text := Text(LISTED, "brsvs"), Reading(text, notes)))

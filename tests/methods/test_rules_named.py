@@ -14,7 +14,7 @@ from loop_lab import instance as small
 from sampling import some
 from slotwise import AdvanceReservation, Gpus, HostRequest, Instance, Plan, Queue, Thresholds
 from slotwise.model.display import clock_text
-from slotwise.model.instance import Omission
+from slotwise.model.omissions import Omission
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan

@@ -17,7 +17,8 @@ from slotwise import (
     ReservationUsage,
     SharedResource,
 )
-from slotwise.cli.comparison import comparison_output, plan_output
+from slotwise.cli.comparison import comparison_output
+from slotwise.cli.render import plan_output
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan

@@ -34,7 +34,7 @@ from slotwise.cli.report import command as report_command
 from slotwise.cli.report.page import saved_data
 from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.formats.plan_file import bare_instance, plan_record, read_plan
-from slotwise.model.instance import Omission
+from slotwise.model.omissions import Omission
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))

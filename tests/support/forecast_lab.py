@@ -17,9 +17,10 @@ from slotwise import (
     Scope,
 )
 from slotwise.model.workload import Workload
+from slotwise.solver.forecast.arrivals import FutureArrivals
 from slotwise.solver.forecast.history import Ended, history_of
-from slotwise.solver.forecast.moment import FutureArrivals, PoolWorld
-from slotwise.solver.forecast.runtimes import AskedJobs, PastJobs, ints, keys_of
+from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints, keys_of
+from slotwise.solver.forecast.moment import PoolWorld
 
 HOUR = 3600
 

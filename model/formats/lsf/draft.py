@@ -1,6 +1,6 @@
-"""An instance document in the making, with the place in the files of everything in it.
+"""An instance document in the making, with the place in LSF's files of everything in it.
 
-Lines to sections, and sections to ``KEY = value`` pairs or to rows of a table.
+Lines make sections, and sections ``KEY = value`` pairs or rows of a table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...display import some
 from ...errors import Problem, nearest
-from ...instance import Change, OmissionMark
+from ...omissions import Change, OmissionMark
 from ..document import Finding, Location
 from .lines import Decision, Line, Place, Problems, Value
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...instance import AFFINITY, PTILE, Change
+from ...omissions import AFFINITY, PTILE, Change
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
 from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, number

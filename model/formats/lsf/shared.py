@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ...errors import nearest
 from ..names import compress, expand_range, inner_first, tokens
-from ..text import parse_size
+from ..units import parse_size
 from .draft import Draft, Item, LsfEntry, LsfSection, Notes, entries, number
 from .lines import Line, Place, Problems
 

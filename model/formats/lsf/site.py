@@ -21,10 +21,9 @@ from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ..document import Finding
 from ..reading import KINDS, file_bytes, kind_of, lava_family, no_file, odd_kind
-from ..text import parse_instant, parse_stamp
-from . import cluster, hosts, params, queues, shared
+from ..units import parse_instant, parse_stamp
+from . import cluster, guarantees, hosts, params, queues, shared
 from . import cluster as clusters
-from . import queues as guarantees
 from .draft import CONF, Concerned, Draft, LsfEntry, LsfSection, Notes, entries, read_sections
 from .lines import Circumstances, LineReader, Place, Problems, described
 from .queues import RunLimits, read_applications

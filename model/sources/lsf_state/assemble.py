@@ -33,7 +33,7 @@ from ...formats.names import Domains, host_requests
 from ...formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
 from ...gpu_request import GPUS_NAMED, with_gpu_constraints
 from ...input_limits import limits
-from ...instance import GPUS, Instance, Omission, SaidByLsf
+from ...instance import Instance, SaidByLsf
 from ...job import (
     LARGEST_INDEX,
     ArraySpec,
@@ -45,16 +45,18 @@ from ...job import (
     parse_array,
     too_many_elements,
 )
+from ...omissions import GPUS, Omission
 from ...resreq import RequirementMerging
 from . import values
 from .acceptable import acceptable
 from .bhosts import SeenGpus, SeenHost, with_consumables
 from .bjobs import ENDED, WAITING, SeenJob
+from .cut_names import with_whole_names
 from .dependencies import still_open
 from .facts import with_machines
 from .queues import merged_queues
 from .seen import Seen
-from .unknown import with_whole_names, without_unknown
+from .unknown import without_unknown
 from .values import Remarks, fit_to_write
 
 

@@ -1,11 +1,7 @@
-"""Hosts in the output of ``bhosts -json``, ``bhosts -l`` and ``bhosts``.
+"""What ``bhosts`` prints: hosts (-json, -l, plain), their GPUs (-gpu) and shared resources (-s).
 
-GPUs as LSF prints them: GPUs of hosts (bhosts -gpu) and GPUs that jobs use.
-
-Resources of the site that jobs consume, as bhosts -l and bhosts -s print them.
-
-Both print what is free and what jobs reserve of it; what there is when nothing runs is the sum.
-bhosts -l prints a shared resource under every host that has it, bhosts -s with its hosts.
+-l and -s print what is free and what jobs reserve of a resource; what there is when nothing runs is
+the sum. -l prints a shared resource under every host that has it, -s with its hosts.
 """
 
 from __future__ import annotations
@@ -19,24 +15,20 @@ from ...cluster import BUILTIN_INDICES, HOST_STATUSES, MAX_GPUS, Cluster, Host, 
 from ...errors import InputError
 from ...formats.reading import kind_of_text
 from ...gpu_request import GPU_NAMES, PHYSICAL, plain_model
-from ...instance import GPUS, Instance
+from ...instance import Instance
 from ...job import Job
+from ...omissions import GPUS
 from . import values
 from .printed_facts import columns
+from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records
 from .values import (
-    Cells,
-    Reading,
     Remarks,
     Text,
-    Touched,
     check_kind,
     is_name,
-    known_row,
     lacks,
     load_rows,
     may_be_cut,
-    named_blocks,
-    named_records,
     pick,
     table_row,
 )

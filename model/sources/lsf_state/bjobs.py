@@ -13,18 +13,8 @@ from . import values
 from .bhosts import GPU_PARTS, allocated, of_block, sections
 from .bqueues import stated
 from .printed_facts import columns, is_told, needed, read_parts
-from .values import (
-    Cells,
-    PrintedTimes,
-    Reading,
-    Remarks,
-    Text,
-    Touched,
-    check_kind,
-    json_records,
-    limit_row,
-    pick,
-)
+from .reading import Cells, Reading, Touched, json_records
+from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
 
 # The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
 #

@@ -1,8 +1,7 @@
-"""Queues as ``bqueues -json``, ``bqueues -l`` (``-r``) and plain ``bqueues`` print them.
+"""Queues and shares: ``bqueues`` in its forms, ``bhpart -r``, and absolute priorities (APS-01).
 
-Absolute priorities as ``bjobs -aps`` and ``bqueues -l`` print them (APS-01).
-
-Host partitions as ``bhpart -r`` prints them, and share accounts as it and ``bqueues -r`` do.
+Absolute priorities are those of ``bqueues -l`` and ``bjobs -aps``; share accounts look alike in
+``bqueues -r`` and ``bhpart -r``.
 """
 
 from __future__ import annotations
@@ -19,21 +18,16 @@ from ...job import Job
 from ...shares import aps_groups
 from . import values
 from .printed_facts import columns, fact_of
+from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records
 from .values import (
-    Cells,
-    Reading,
     Remarks,
     Text,
-    Touched,
     check_kind,
     is_name,
-    known_row,
     lacks,
     limit_row,
     load_rows,
     may_be_cut,
-    named_blocks,
-    named_records,
     pick,
     table_row,
 )

@@ -1,11 +1,8 @@
 """Configuration that commands print: parameters, groups, limits of users, machines.
 
 ``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` replace the files of a
-site if these are not available.
-
-Service classes and guaranteed pools, as bsla and bresources -g -l print them (GUA-02).
-
-Processor units of hosts, as the trees of lshosts -T and bhosts -aff print them (AFF-01).
+site if these are not available; so do bsla and ``bresources -g -l`` for service classes and pools
+(GUA-02), ``lshosts -T`` and ``bhosts -aff`` for processor units (AFF-01).
 """
 
 from __future__ import annotations
@@ -29,9 +26,10 @@ from ...formats.lsf.lines import Line, Place, Problems
 from ...formats.lsf.shared import HostFacts, read_lshosts
 from ...formats.names import Domains
 from ...formats.reading import kind_of_text
-from ...formats.text import parse_size
-from ...instance import AFFINITY, Instance
+from ...formats.units import parse_size
+from ...instance import Instance
 from ...job import JobGroup
+from ...omissions import AFFINITY
 from ...service_class import ALL, GUARANTEE, GuaranteedPool, LoanPolicy, ServiceClass
 from . import values
 from .bqueues import read_aps
@@ -45,8 +43,9 @@ from .limits import (
 )
 from .printed_facts import TOPOLOGY, columns
 from .queues import tell_parameters
+from .reading import Cells, Reading, Touched, json_records
 from .reservations import SeenReservation, read_brsvs
-from .values import Cells, Reading, Remarks, Text, Touched, is_name, json_records
+from .values import Remarks, Text, is_name
 
 _HOST = re.compile(r"\s*Host\[[^\]]*\]\s+(\S+)\s*$")
 #: One unit of each level, as it stands in a line; a core has its threads, ``*`` marks one in use.

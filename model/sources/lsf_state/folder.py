@@ -12,7 +12,8 @@ from ...errors import InputError, unreadable
 from ...formats.reading import KINDS, file_bytes, kind_of_text, no_file, odd_kind
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .values import SAYS_LESS, UNKNOWN, IgnoredFiles, Text, says_nothing
+from .ignored import SAYS_LESS, UNKNOWN, IgnoredFiles
+from .values import Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {

@@ -25,7 +25,8 @@ from ...job import JobGroup
 from ...shares import Groups
 from . import values
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
-from .values import Reading, Remarks, Text, Touched
+from .reading import Reading, Touched
+from .values import Remarks, Text
 
 
 @dataclass(frozen=True, slots=True)

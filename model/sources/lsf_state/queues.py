@@ -1,9 +1,7 @@
 """Queues, shares and partitions of an instance as bqueues and bhpart show them.
 
-Printed parameters that no reader of a listing knows by name: of queues and of the cluster.
-
-A parameter that instance files have is taken over. Any other is named if it may change answers, as
-`import lsf` names it.
+A printed parameter that no reader knows by name is taken over if instance files have it. Any other
+is named if it may change answers, as `import lsf` names it.
 """
 
 from __future__ import annotations
@@ -24,8 +22,9 @@ from ...formats.lsf.draft import number
 from ...formats.lsf.params import CHANGES_ANSWERS, FAIRSHARE, effect_of, is_inert, lsf_keys
 from ...formats.names import host_requests
 from ...formats.text import processor_limit
-from ...instance import Instance, Omission
+from ...instance import Instance
 from ...job import HostRequest
+from ...omissions import Omission
 from .bqueues import PrintedAccount, SeenPartition, SeenQueue
 from .values import Remarks
 

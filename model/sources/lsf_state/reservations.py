@@ -16,7 +16,8 @@ from ...instance import AdvanceReservation, Instance
 from ...job import Job
 from ...windows import parse_windows
 from . import values
-from .values import Reading, Remarks, Text, Touched
+from .reading import Reading, Touched
+from .values import Remarks, Text
 
 _COUNT = re.compile(r"(?:\d+|-)/\d+|\d+")
 _HOST = re.compile(r"(?P<host>[^\s:]+):(?:\d+|-)/(?P<slots>\d+)")

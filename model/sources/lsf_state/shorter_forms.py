@@ -13,8 +13,9 @@ from ...errors import InputError
 from .bhosts import SeenHost, read_bhosts
 from .bjobs import SeenJob, read_bjobs
 from .bqueues import SeenQueue, read_bqueues
+from .ignored import SAYS_LESS, IgnoredFiles
 from .seen import Seen
-from .values import SAYS_LESS, IgnoredFiles, PrintedTimes, Remarks, Text
+from .values import PrintedTimes, Remarks, Text
 
 Item = TypeVar("Item", SeenJob, SeenHost, SeenQueue)
 

@@ -1,10 +1,6 @@
 """An instance of what Slurm's commands printed.
 
-CPUs that running jobs hold by node if no input lists them by node.
-
-Running jobs that may be preempted, and the pending jobs whose starts that may change.
-
-No method preempts jobs of Slurm, so that each pair of them is named.
+Where no input lists the CPUs of a running job by node, they are spread over its nodes.
 """
 
 from __future__ import annotations
@@ -17,14 +13,16 @@ from datetime import datetime
 
 from ...display import some
 from ...errors import InputError, bounded
-from ...instance import Instance, Omission, SaidByLsf
+from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...omissions import Omission
 from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks, fit_to_write
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
+from .preemption import preemptions
 from .priorities import PriorityCheck, associations_of, set_directly
 from .reasons import NEVER_SATISFIED, why_never
 from .requests import licence_counts, requested_of
@@ -51,105 +49,6 @@ from .site import (
     params_of,
     queues_of,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _WaitingThere:
-    """A pending job and its nodes."""
-
-    job: Job
-    seen: SlurmJob
-    nodes: frozenset[str]
-    #: The highest tier of its partitions.
-    tier: int
-
-
-def preemptions(
-    seen: SlurmState, nodes: Mapping[str, set[str]], pending: Iterable[Job]
-) -> Iterator[tuple[str, str]]:
-    """Yield (pending job, text): for which running jobs may be preempted, and who follows these.
-
-    nodes: of each partition.
-    """
-    settings = {name.lower(): value for name, value in seen.settings.items()}
-    kind = settings.get("preempttype", "").lower().rpartition("/")[2]
-    modes = _modes(seen, settings.get("preemptmode", "off"))
-    if kind in ("none", "(null)") or not any(modes.values()):
-        return
-    tiers = {item.name: item.tier for item in seen.partitions}
-    waiting = list(_waiting(seen, nodes, tiers, pending))
-    running = [job for job in seen.jobs if job.allocation and "running" in job.state]
-    for victims, may in _victims(seen, running, modes, tiers, by_qos=kind == "qos"):
-        used = {name for job in victims for name in job.allocation}
-        ahead = [item for item in waiting if may(item) and item.nodes & used]
-        ids = some([job.full_id for job in victims])
-        mode = modes[victims[0].partitions[0]]
-        for item in ahead:
-            yield item.job.id, f"preemption: {ids} may be preempted for it ({mode})"
-        first = {item.job.id for item in ahead}
-        for item in waiting if ahead else ():
-            if item.job.id not in first and item.nodes & used:
-                yield item.job.id, f"preemption: {ids} may be preempted for another job ({mode})"
-
-
-def _modes(seen: SlurmState, of_cluster: str) -> dict[str, str]:
-    """Return how jobs of each partition are preempted, "" if not at all."""
-    found = {}
-    for item in seen.partitions:
-        mode = (item.preempt_mode or of_cluster).upper()
-        found[item.name] = "" if mode in ("OFF", "DISABLED", "GANG") else mode
-    return found
-
-
-def _waiting(
-    seen: SlurmState,
-    nodes: Mapping[str, set[str]],
-    tiers: Mapping[str, int],
-    pending: Iterable[Job],
-) -> Iterator[_WaitingThere]:
-    known = {job.full_id: job for job in seen.jobs} | {job.id: job for job in seen.jobs}
-    for job in pending:
-        own = known.get(job.id) or known.get(job.array_id or "")
-        if own is not None:
-            inside = frozenset().union(*(nodes.get(name, set()) for name in own.partitions))
-            tier = max((tiers.get(name, 1) for name in own.partitions), default=1)
-            yield _WaitingThere(job, own, inside, tier)
-
-
-def _victims(
-    seen: SlurmState,
-    running: Iterable[SlurmJob],
-    modes: Mapping[str, str],
-    tiers: Mapping[str, int],
-    *,
-    by_qos: bool,
-) -> Iterator[tuple[list[SlurmJob], _May]]:
-    """Yield running jobs that are alike in this, and which pending jobs may preempt them."""
-    groups: dict[tuple[str, str], list[SlurmJob]] = {}
-    for job in running:
-        partition = job.partitions[0] if job.partitions else ""
-        if modes.get(partition):
-            groups.setdefault((partition, job.qos), []).append(job)
-    over: dict[str, set[str]] = {}
-    for row in seen.limits if by_qos else ():
-        for name in row.values.get("preempt", "").split(","):
-            over.setdefault(name.strip(), set()).add(row.name)
-    for (partition, qos), jobs in groups.items():
-        yield jobs, _May(frozenset(over.get(qos, ())) if by_qos else None, tiers.get(partition, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class _May:
-    """Whether a pending job may preempt some running jobs."""
-
-    #: QOS whose jobs may, None if the tier decides.
-    qos: frozenset[str] | None
-    #: Tier of the running jobs.
-    tier: int
-
-    def __call__(self, item: _WaitingThere) -> bool:
-        return item.tier > self.tier if self.qos is None else item.seen.qos in self.qos
-
 
 #: CPUs of each running job by node; 0: the input names the node without a number.
 Listed = Mapping[str, Mapping[str, int]]

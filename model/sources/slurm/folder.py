@@ -1,6 +1,6 @@
 """A folder of what Slurm's commands printed, in files of any name.
 
-The listing that counts for each kind of record, where several files have one.
+Where several files have one kind of record, one listing counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ...errors import InputError, Problem, bounded
 from ...formats.names import check_name
 from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
-from ..lsf_state.values import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles, Text
+from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
+from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import HEAD, of_cluster, read_limits

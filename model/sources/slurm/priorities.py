@@ -1,6 +1,6 @@
-"""Multifactor priorities: what the settings, sshare and sprio say of them.
+"""Multifactor priorities as the settings, sshare and sprio give them, compared with ours.
 
-Comparison of sshare and sprio with the computed values: contradictions become notes.
+Contradictions become notes.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...display import some
-from ...instance import Change, Omission, OmissionMark
 from ...job import HostRequest
+from ...omissions import Change, Omission, OmissionMark
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
     FEATURE,

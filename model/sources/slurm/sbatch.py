@@ -1,6 +1,6 @@
 """``sbatch`` lines and job scripts with ``#SBATCH``: the job that they would submit.
 
-Project of a new job: its account, with its QOS where a QOS has limits, as limits.py has it.
+Its project is its account, with its QOS where a QOS has limits (``limits.py``).
 """
 
 from __future__ import annotations

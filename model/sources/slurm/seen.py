@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..lsf_state.values import IgnoredFiles
+from ..lsf_state.ignored import IgnoredFiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from ...instance import Omission
 from ...job import Job
+from ...omissions import Omission
 from ...slurm_partitions import SEVERAL
 from .seen import SlurmJob, SlurmPartition, SlurmState
 

@@ -1,8 +1,7 @@
 """What a Slurm cluster is, as hosts, queues and shared resources.
 
-Constraints such as ``[a|b]``: all nodes of a job have one and the same of the features.
-
-Switches of topology.yaml, topology.conf or ``scontrol show topology``, as compute units.
+Switches (topology.yaml, topology.conf, ``scontrol show topology``) are compute units. All
+nodes of a job have the same feature of a constraint such as ``[a|b]``.
 """
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ from time import monotonic
 from ....model.configuration import Queue, without_growth
 from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
-from ....model.instance import Instance, no_pending_job
+from ....model.instance import Instance
 from ....model.job import Job, job_ids
+from ....model.omissions import no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
 from ...budget import Budget, OutOfTime

@@ -9,8 +9,9 @@ from typing import Any
 
 from ....model.display import data_of, duration_text, some, wall_clock, with_stamps
 from ....model.escaping import html_table
-from ....model.instance import Instance, Omission, sentences
+from ....model.instance import Instance
 from ....model.job_table import JobTable
+from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ....model.slurm_words import family_text
 from ...outlook.outlook import State

@@ -1,8 +1,6 @@
 """A lower bound of a pool by a tree of cases, which distinguish when the k-th large job starts.
 
-Cases of plans by when the k-th large job starts, and what a case says about single starts.
-
-One linear program for many cases of one problem: rows and columns stay, limits change.
+One linear program serves all cases: rows and columns stay, limits change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The coordination of the searches of one pool, and a second process that improves plans.
-
-Better plans of a pool by a local search over orders of jobs, within a budget.
-"""
+"""Search for better plans of a pool: over orders of jobs, within a budget, in two processes."""
 
 from __future__ import annotations
 
