@@ -271,9 +271,9 @@ def _text(table: _Table) -> str:
     head = "" if comparison.methods else f"{_headline(instance, comparison)}\n\n"
     listing = selection.text(instance, columns, rows, table.clock, style)
     cautions = comparison.cautions(footnotes=True)
-    ended = [ENDED_EARLY] if may_prove_more(comparison.optimal) else []
+    early = [ENDED_EARLY] if may_prove_more(comparison.optimal) else []
     lines = cautions.lines_of(selection.jobs_of(rows))
-    below = [*_result(comparison), *lines, *ended, *cautions.rest, " ".join(_legend(table))]
+    below = [*_result(comparison), *lines, *early, *cautions.rest, " ".join(_legend(table))]
     return head + listing + paragraphs(below, instance, MAX_WIDTH)
 
 

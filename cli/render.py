@@ -277,9 +277,9 @@ def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[st
     from ..solver.advice.sentences import plan_sentences
     from ..solver.outlook.outlook import words_of
 
-    ended = [ENDED_EARLY] if may_prove_more(plan) else []
+    early = [ENDED_EARLY] if may_prove_more(plan) else []
     first = " ".join(filter(None, (*plan_sentences(plan, words_of(plan, states)), clock.note)))
-    return paragraphs([first, *ended, *notes], clock.instance)
+    return paragraphs([first, *early, *notes], clock.instance)
 
 
 def paragraphs(texts: Iterable[str], instance: Instance, width: int = TEXT_WIDTH) -> str:

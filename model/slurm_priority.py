@@ -1,7 +1,7 @@
 """Multifactor priority of Slurm: what a request, its partition, its QOS and its age decide.
 
-Fairshare is taken as it is now; association and site are not computed. Of a pending job age alone
-grows; size, partition and QOS stay.
+Fairshare is taken as it is now; association and site are not computed. While a job
+is pending its age alone grows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records of finished jobs: ``lsb.acct`` (LSF 5 to 10.1, volclava) and Slurm's ``sacct -P``.
 
 lsb.acct has one record a line: a type, then fields parted by blanks, strings in double quotes with
-``""`` for a quote. Several lists are preceded by their length, so fields are read in order and never
+``""`` for a quote. Several lists are preceded by their length, so fields are read in order and not
 by a fixed place. Only JOB_FINISH records hold jobs; other known types are passed over and counted.
 
 ``sacct -a -X -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,State,Timelimit,

@@ -1,4 +1,4 @@
-"""What ``bhosts`` prints: hosts (-json, -l, plain), their GPUs (-gpu) and shared resources (-s).
+"""What ``bhosts`` prints: hosts (-json, -l), their GPUs (-gpu) and shared resources (-s).
 
 -l and -s print what is free and what jobs reserve of a resource; what there is when nothing runs is
 the sum. -l prints a shared resource under every host that has it, -s with its hosts.
