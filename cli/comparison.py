@@ -198,8 +198,8 @@ class _Table:
         if time is None:
             return self.words[name].get(row.job, _NONE)
         starts = [self.comparison.start_by(row, method) for method in self.methods]
-        beside = smallest_difference((*(starts or [row.as_configured, row.possible]), row.bound))
-        return f"{self.clock.short(time, beside)} {mark}".strip()
+        step = smallest_difference((*(starts or [row.as_configured, row.possible]), row.bound))
+        return f"{self.clock.short(time, step)} {mark}".strip()
 
     def _mark(self, row: ComparedJob, method: str) -> str:
         return self.marks.get((method, row.job), "")

@@ -1,6 +1,6 @@
 """The simulated cluster over time: running jobs, free resources, and events to come.
 
-Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
+Nothing is decided here: the cycle decides, it is carried out here, where the books are kept - the
 present, the profile of running jobs, the order's accounts and the events to come.
 """
 
@@ -50,7 +50,7 @@ from .job_state import (
 )
 
 # Ends of the initially running jobs, real and expected, as columns. The result equals that of
-# :meth:`.world.World.begun` for each job and its state.
+# :meth:`.World.begun` for each job and its state.
 
 
 def ends_of_running(
