@@ -1,7 +1,7 @@
 """The simulated cluster over time: running jobs, free resources, and events to come.
 
-Nothing is decided here: the cycle decides, it is carried out here, where the books are kept - the
-present, the profile of running jobs, the order's accounts and the events to come.
+Nothing is decided here. What the cycle decides is carried out, and the books are kept: the present,
+the profile of running jobs, the order's accounts and the events to come.
 """
 
 from __future__ import annotations
