@@ -402,12 +402,13 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
 
 
 def workload_of(source: Source, options: LoopOptions) -> Simulated:
-    """Return the workload of a file, an example or this cluster."""
-    if not source.is_live:
-        return workload(source.path(WANTED), options)
+    """Return the workload of a file, an example, this cluster or a folder of its listings."""
+    path = None if source.is_live else source.path(WANTED)
+    if path is not None and not source.is_printed:
+        return workload(path, options)
     of_logs = values_of(options, "hosts", "cluster", "keep_going", "default_limit", "events")
     if idle := [name for name, value in of_logs.items() if value]:
-        raise _idle(idle, "the cluster of this machine, which is no log")
+        raise _idle(idle, f"{path or 'the cluster of this machine'}, which is no log")
     instance = source.read_now()
     changes: Sequence[Change] = ()
     if options.changes is not None:

@@ -8,7 +8,9 @@ import pytest
 from forked import slotwise
 
 DATA = Path(__file__).parents[1] / "data"
-COMMANDS = ("compare", "diagnose", "explain", "check", "show bjobs", "top", "solve", "slots")
+COMMANDS = (
+    *("compare", "diagnose", "explain", "check", "show bjobs", "top", "solve", "slots", "simulate"),
+)
 
 
 @pytest.fixture(params=["slurm", "lsf"])

@@ -183,7 +183,7 @@ def test_a_signal_is_heard_in_every_phase(
     left_a_plan_of_all_jobs(done, cluster, method)
 
 
-@pytest.mark.parametrize("place", ["model.formats.reader:_interpret", "cli.comparison:plan_output"])
+@pytest.mark.parametrize("place", ["model.formats.reader:_interpret", "cli.render:plan_output"])
 def test_a_signal_ends_reading_and_the_output(cluster: Path, place: str) -> None:
     for how, codes in ((signal.SIGINT, (130,)), (signal.SIGTERM, (143, -signal.SIGTERM))):
         done = signalled_at(place, how, cluster, "greedy")

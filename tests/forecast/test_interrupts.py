@@ -24,7 +24,7 @@ if not hasattr(os, "killpg"):
 INTERRUPTED = """
 import os, signal, sys
 from slotwise.cli.main import main
-from slotwise.solver.forecast.forecast import _Processes
+from slotwise.solver.forecast.workers import _Processes
 
 left, hand_out = [int(sys.argv[1])], _Processes._hand_out
 

@@ -329,7 +329,7 @@ class Concerned:
 
     #: The scope: queues, users, hosts … by the keys of the document; empty: any job.
     scope: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Effect on these jobs, one of :data:`slotwise.model.instance.Change`.
+    #: Effect on these jobs, one of :data:`slotwise.model.omissions.Change`.
     changes: Change = "starts"
     #: Configuration that the scope needs, if it is known only after all files have been read.
     only: str = ""
