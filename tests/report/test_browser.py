@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,19 @@ def picture(browser: Any, name: str) -> None:
 
 def find(browser: Any, selector: str) -> Any:
     return browser.find_element("css selector", selector)
+
+
+def pressed(browser: Any, selector: str) -> str:
+    """Click an element of the chart, and again if it was redrawn meanwhile; return its title."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    for _ in range(20):
+        with suppress(StaleElementReferenceException):
+            item = find(browser, selector)
+            title: str = item.get_attribute("title")
+            item.click()
+            return title
+    raise AssertionError(f"{selector} is redrawn without end")
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -190,11 +204,9 @@ def test_a_job_is_chosen_in_the_table_and_explained(opened: Any, small: tuple[Pa
 
 def test_a_bar_is_chosen_with_the_mouse_and_has_a_title(opened: Any) -> None:
     opened.execute_script("Slotwise.choose(null); Slotwise.gantt.fold(9)")
-    bar = find(opened, "#gantt .b.sooner, #gantt .b.planned")
-    title = bar.get_attribute("title")
+    title = pressed(opened, "#gantt .b.sooner, #gantt .b.planned")
     job = title.split(" ")[0]
     assert "planned on" in title
-    bar.click()
     assert find(opened, "#job h2").text == f"Job {job}"
     assert find(opened, "#picks input:checked").get_attribute("value") == job
 
@@ -235,7 +247,7 @@ def test_fold_and_unfold_buttons(opened: Any) -> None:
     assert chart.get_attribute("data-rows") == "3"
     find(opened, "#unfold-one").click()
     assert chart.get_attribute("data-rows") == "23"
-    find(opened, "#gantt .row.group").click()
+    pressed(opened, "#gantt .row.group")
     assert chart.get_attribute("data-rows") == "1"
 
 
