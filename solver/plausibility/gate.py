@@ -47,17 +47,21 @@ def of_lsf(instance: Instance, said: Iterable[SaidByLsf]) -> list[Statement]:
     listed = {item.job: item for item in said if item.reason or item.start is not None}
     jobs = [job for job in instance.pending if job.id in listed]
     read = ReadOfLsf(instance) if jobs else None
-    return [
-        Statement(
-            job.id,
-            " ".join(item.reason.split()).strip("; ")[:100],
-            item.start,
-            read.lacks(job, item.reason),
-            bool(_ELIGIBLE.fullmatch(item.reason)),
+    found = []
+    for job in jobs if read is not None else ():
+        item = listed[job.id]
+        lacking, kind = read.lacks(job, item.reason)
+        found.append(
+            Statement(
+                job.id,
+                " ".join(item.reason.split()).strip("; ")[:100],
+                item.start,
+                lacking,
+                bool(_ELIGIBLE.fullmatch(item.reason)),
+                () if kind is None else tuple(read.held_alike(job, kind)),
+            )
         )
-        for job in jobs
-        if read is not None and (item := listed[job.id])
-    ]
+    return found
 
 
 def of_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
@@ -72,7 +76,7 @@ def of_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
     found = []
     for name, ids in members.items():
         record = records[name]
-        word, lacking = reason_word(record), read.lacks(record) or ""
+        word, lacking = reason_word(record), read.lacks(record)
         reason = (record.reason_text or record.reason) if word else ""
         alike = [id for other in read.held_alike(record) for id in members.get(other.full_id, ())]
         for id in ids:

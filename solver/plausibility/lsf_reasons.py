@@ -116,6 +116,19 @@ _IN_TABLE = frozenset(
      P.LIMIT_LICENSE_PROJECT, P.LIMIT_CLUSTER, P.LIMIT_HOST, P.JOBS_USER, P.JOBS_QUEUE,
      P.JOBS_PROJECT, P.JOBS_APP, P.JOBS_LICENSE_PROJECT, P.JOBS_CLUSTER, P.JOBS_HOST}
 )  # fmt: skip
+#: What the jobs have in common that one limit holds back; of others, nothing.
+_SHARED_BY: dict[Pending, tuple[str, ...]] = {
+    P.ARRAY_ELEMENTS: ("array_id",),
+    P.JOB_GROUP: ("job_group",),
+    P.QUEUE_USER_SLOTS: ("queue", "user"),
+    **dict.fromkeys((P.QUEUE_SLOTS, P.LIMIT_QUEUE, P.JOBS_QUEUE), ("queue",)),
+    **dict.fromkeys((P.QUEUE_PER_CPU, P.QUEUE_PER_HOST), ("queue",)),
+    **dict.fromkeys((P.USER_SLOTS, P.GROUP_SLOTS, P.LIMIT_USER, P.JOBS_USER), ("user",)),
+    **dict.fromkeys((P.USER_PER_CPU, P.GROUP_PER_CPU, P.HOST_PER_USER), ("user",)),
+    **dict.fromkeys((P.LIMIT_PROJECT, P.JOBS_PROJECT), ("project",)),
+    **dict.fromkeys((P.LIMIT_APP, P.JOBS_APP), ("application",)),
+    **dict.fromkeys((P.LIMIT_LICENSE_PROJECT, P.JOBS_LICENSE_PROJECT), ("license_project",)),
+}
 _OF_LIMIT = {parallel: kind for kind, parallel in PARALLEL.items()}
 
 
@@ -126,16 +139,18 @@ class ReadOfLsf:
         self.instance = instance
         self._resolver = Resolver.of(instance, reserving=False)
 
-    def lacks(self, job: Job, reason: str) -> str:
-        """Return in words that what explains a reason of a job was not read, "" if it was or if
-        a reason is unknown.
+    def lacks(self, job: Job, reason: str) -> tuple[str, Pending | None]:
+        """Return in words that what explains a reason of a job was not read, with that reason if
+        it is known; "" if all was.
         """
         queue = self.instance.queue(job.queue)
-        for kind, resource in kinds_in(reason):
+        for kind, resource in _kinds_in(reason):
+            if kind is None:
+                return "nothing that was read explains it", None
             if kind in _EXPLAINED_BY:
                 what, holds = _EXPLAINED_BY[kind]
                 if not holds(self.instance, job, queue):
-                    return f"no input has {what}"
+                    return f"no input has {what}", kind
             elif (kind := _OF_LIMIT.get(kind, kind)) in _IN_TABLE:
                 if kind is P.QUEUE_SLOTS and queue.slot_pool:
                     continue
@@ -144,10 +159,16 @@ class ReadOfLsf:
                     and resource in ("", subject, subject.removesuffix("s"))
                     for short, subject in self._limits_of(job)
                 ):
-                    return (
-                        f"no input has {f'an amount of {resource}' if resource else 'that limit'}"
-                    )
-        return ""
+                    what = f"an amount of {resource}" if resource else "that limit"
+                    return f"no input has {what}", kind
+        return "", None
+
+    def held_alike(self, job: Job, kind: Pending) -> Iterator[str]:
+        """Yield the pending jobs that a limit which was not read holds back as it does a job."""
+        shared = _SHARED_BY.get(kind, ())
+        for other in self.instance.pending if kind in _IN_TABLE - {P.RUSAGE} else ():
+            if all(getattr(other, name) == getattr(job, name) for name in shared):
+                yield other.id
 
     def _limits_of(self, job: Job) -> set[tuple[Pending, str]]:
         """Return the reasons that amounts which a job takes can have, with their subjects."""
@@ -170,14 +191,19 @@ def _family(kind: Pending) -> str:
     return first if first in ("LIMIT", "JOBS") else kind.name
 
 
-def kinds_in(text: str) -> Iterator[tuple[Pending, str]]:
-    """Yield the known reasons in a text of bjobs, each with the resource that it names."""
+def _kinds_in(text: str) -> Iterator[tuple[Pending | None, str]]:
+    """Yield the reasons in a text of bjobs, None for an unknown one, each with the resource that
+    it names.
+    """
     for part in re.split(r"[;\n]", text):
         words = _normalised(part)
         for pattern, kind in _patterns():
             if found := pattern.match(words):
                 yield kind, (*found.groups(), "")[0]
                 break
+        else:
+            if words and not words.endswith("summary:"):
+                yield None, ""
 
 
 @cache
@@ -185,6 +211,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Pending], ...]:
     """Return the patterns of LSF's texts, longer ones first."""
     texts = [(kind.words, kind) for kind in Pending]
     texts += [(words, Pending.LOAD) for words in LOAD_WORDS.values()]
+    texts += [("Job has a specified start time", Pending.START_TIME)]
     texts += [("External load index ({}) is beyond threshold", Pending.LOAD)]
     texts.sort(key=lambda item: -len(item[0]))
     return tuple(

@@ -316,5 +316,5 @@ def _loan(
 def _waits_already(facts: Facts, job: Job, time: int) -> bool:
     """Return whether a job certainly waits only for resources at an instant."""
     queue = facts.queues[job.queue]
-    windows = queue.dispatch_window or queue.run_window or job.dependency
-    return job.submit <= time and (job.begin or time) <= time and not windows and queue.active
+    deferred = queue.dispatch_window or queue.run_window or job.dependency or job.reservation
+    return job.submit <= time and (job.begin or time) <= time and not deferred and queue.active

@@ -185,7 +185,9 @@ def test_a_job_that_waits_for_slots_in_use_needs_no_more(kind: Pending) -> None:
         ("The job array has reached its running element limit;", True),
         (" Not enough job slot(s): a;\n User has reached the per-user job slot limit of the queue",
          True),
-        ("Words of another version;", False),
+        ("The job has a specified start time: ;", True),
+        ("Words of another version;", True),
+        (" Candidate host pending reasons summary:\n Job slot limit reached: 1 host;", False),
     ],
 )  # fmt: skip
 def test_texts_of_other_versions(text: str, told: bool) -> None:
@@ -198,3 +200,35 @@ def test_a_resource_that_is_listed_explains_no_other() -> None:
     words = "Job's requirements for reserving resource ({}) not satisfied: 1 host;"
     assert made(words.format("mem"), asks).omissions == ()
     assert made(words.format("lic"), asks).omissions
+
+
+@pytest.mark.parametrize(
+    ("kind", "alike"),
+    [
+        (P.USER_SLOTS, {"2", "3"}), (P.QUEUE_USER_SLOTS, {"2"}), (P.LIMIT_USER, {"2", "3"}),
+        (P.QUEUE_SLOTS, {"2", "4"}), (P.JOBS_QUEUE, {"2", "4"}), (P.JOBS_PROJECT, {"2", "5"}),
+        (P.JOBS_CLUSTER, {*"23456"}), (P.JOB_GROUP, {"2", "6"}), (P.RUSAGE, {"2"}),
+        (P.HOST_FULL, set()),
+    ],
+)  # fmt: skip
+def test_a_limit_holds_back_all_that_share_it(kind: Pending, alike: set[str]) -> None:
+    """The user's other jobs started now, proved."""
+    jobs = {
+        "2": {"user": "ann", "queue": "q", "project": "x", "job_group": "/g"},
+        "3": {"user": "ann", "queue": "o", "project": "y"},
+        "4": {"user": "bob", "queue": "q", "project": "z"},
+        "5": {"user": "eve", "queue": "o", "project": "x"},
+        "6": {"user": "joe", "queue": "p", "project": "v", "job_group": "/g"},
+    }
+    found = sw.from_document(
+        {
+            "format": "slotwise/1",
+            "hosts": [{"name": "a", "slots": 8}],
+            "queues": [{"name": name} for name in "qop"],
+            "running": [{"id": "1", "user": "r", "queue": "q", "start": 0, "allocation": "8*a"}],
+            "pending": [{"id": name, **fields} for name, fields in jobs.items()],
+        }
+    )
+    said = of_lsf(found, [sw.SaidByLsf("2", text_of(kind))])
+    told = {name for item in unexplained(found, said) for name in item.jobs or ()}
+    assert told == alike

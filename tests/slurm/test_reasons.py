@@ -137,6 +137,7 @@ NOTHING = [
     "ReservationInvalid",
     "MaxPoweredUpNodes",
     "MpiPortsBusy",
+    "WordsOfAnotherVersion",
 ]
 #: Reasons that say that no waiting helps.
 NEVER = (
@@ -249,7 +250,7 @@ def test_a_job_that_no_waiting_helps_is_not_planned() -> None:
 
 
 def test_a_job_that_starts_now_has_no_reason_but_its_turn() -> None:
-    jobs = [*NOTHING, *LIMITS, *FACTS, *WAITS, "SomethingNew"]
+    jobs = [*NOTHING, *LIMITS, *FACTS, *WAITS]
     found = made(
         "".join(job(number, reason) for number, reason in enumerate(jobs, start=100)), busy=False
     )

@@ -81,11 +81,8 @@ class ReadOfSlurm:
         self.up = {node.name: status_of(node) == "ok" for node in seen.nodes}
         self.reservations = {item.name: item for item in seen.reservations if item.end > now}
 
-    def lacks(self, job: SlurmJob) -> str | None:
-        """Return in words that what explains the reason of a job was not read, "" if it was.
-
-        None: the reason is unknown.
-        """
+    def lacks(self, job: SlurmJob) -> str:
+        """Return in words that what explains the reason of a job was not read, "" if it was."""
         word = reason_word(job)
         if word in WAITING or why_never(job):
             return ""
@@ -96,7 +93,7 @@ class ReadOfSlurm:
         if word in _EXPLAINED_BY:
             what, holds = _EXPLAINED_BY[word]
             return "" if holds(self, job) else f"no input has {what}"
-        return "nothing that was read explains it" if word in _UNEXPLAINED else None
+        return "nothing that was read explains it"
 
     def held_alike(self, job: SlurmJob) -> Iterator[SlurmJob]:
         """Yield the jobs that the reason of a job holds back: of a limit, all that share it."""
@@ -242,10 +239,3 @@ _EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = 
     "burstbufferoperation": ("a burst buffer of it", _named("burst buffer")),
     "fedjoblock": ("a federation of it", _named("federation")),
 }
-#: Reasons that no listing explains.
-_UNEXPLAINED = frozenset(
-    {"prolog", "cleaning", "frontenddown", "scheddefer", "systemfailure", "joblaunchfailure",
-     "nonzeroexitcode", "raisedsignal", "timelimit", "inactivelimit", "outofmemory",
-     "invalidaccount", "invalidqos", "powernotavail", "powerreserved", "reservationdeleted",
-     "reservationinvalid", "maxpoweredupnodes", "mpiportsbusy"}
-)  # fmt: skip

@@ -154,14 +154,15 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
     nodes, cpus = size.nodes, size.cpus * factor
     if size.tasks_per_node:
         block = facts.rounded(size.tasks_per_node * of_task)
-        whole, rest = divmod(max(size.tasks, 1), size.tasks_per_node)
-        if whole < nodes and rest:
+        nodes = max(nodes, math.ceil(size.tasks / size.tasks_per_node))
+        if size.tasks < nodes * size.tasks_per_node:
             found.omit(
-                f"{size.tasks} tasks on {nodes} nodes: taken as {whole + 1}", "shares", "fit"
+                f"{size.tasks} tasks on {nodes} nodes: planned with the room for "
+                f"{size.tasks_per_node} on each that Slurm looks for",
+                "shares",
+                "fit",
             )
-        whole = max(whole, nodes if not rest else whole)
-        found.slots = whole * block + (facts.rounded(rest * of_task) if rest else 0)
-        found.span = "hosts=1" if found.slots < block else f"ptile={block}"
+        found.slots, found.span = nodes * block, "hosts=1" if nodes == 1 else f"ptile={block}"
         return
     if nodes == 1 and (size.max_nodes == 1 or size.tasks == 1):
         found.slots, found.span = facts.rounded(max(cpus, of_task)), "hosts=1"

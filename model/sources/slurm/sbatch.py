@@ -367,6 +367,8 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     nodes, most = _read(found, "nodes", _node_range, (1, None))
     per_node = _read(found, "ntasks-per-node", _count, 0)
     tasks = _read(found, "ntasks", _count, per_node * nodes if per_node else nodes)
+    if "ntasks" in found.given:  # as sbatch does: no node without a task
+        nodes, most = min(nodes, tasks), None if most is None else min(most, tasks)
     if "overcommit" in found.given:  # as one task of a node
         tasks, per_node = nodes, 0
     per_task = _read(found, "cpus-per-task", _count, 1)
