@@ -145,16 +145,22 @@ BEGUN = "StartTime=2026-03-02T08:30:00 EndTime=Unknown TimeLimit="
         (_json(None), None),
         (_json({"set": False, "infinite": True, "number": 0}), None),
         (_json({"set": True, "infinite": True, "number": 0}), None),
-        (_json({"set": False, "infinite": False, "number": 0}), 1),
-        (_slurm(f"{BEGUN}Partition_Limit"), 1),
+        (_json({"set": False, "infinite": False, "number": 0}), None),
+        (_slurm(f"{BEGUN}Partition_Limit"), None),
+        (_slurm(f"{BEGUN}(null)"), None),
+        (_slurm(BEGUN.removesuffix("TimeLimit=")), None),
+        (_slurm(BEGUN.removesuffix("TimeLimit=").replace("Unknown", "2026-03-02T10:20:00")), 1200),
         (_slurm(f"{BEGUN}02:00:00"), 1800),
     ],
-    ids=["UNLIMITED", "null", "infinite", "set and infinite", "not set", "partition", "2h"],
+    ids=["UNLIMITED", "null", "infinite", "set and infinite", "not set", "partition", "empty",
+         "no field", "end alone", "2h"],
 )  # fmt: skip
 def test_no_run_limit_is_not_the_default_of_the_partition(
     texts: dict[str, str], possible: int | None
 ) -> None:
-    """The default of one hour has passed for half an hour: no limit must not end the job now."""
+    """The default of one hour has passed for half an hour: neither a job without a limit nor one
+    whose limit no input has ends now.
+    """
     found = instance_of(texts)
     again = sw.loads(sw.dump(found))
     assert again == found == sw.loads(dump_json(found))

@@ -59,7 +59,9 @@ _SHELLS = frozenset({"sh", "bash", "ksh", "csh", "tcsh", "zsh", "dash"})
 _NOT_READ = "bsub reads them behind '<', or with LSB_BSUB_PARSE_SCRIPT=Y in lsf.conf"
 #: A limit with a unit, which bsub does not accept.
 _WITH_UNIT = re.compile(r".*[A-Za-z.]")
-_DASHES = tuple("\u2010\u2011\u2012\u2013\u2014\u2212")
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+#: Beginning of an option as word processors write it.
+_REWRITTEN = re.compile(f"[{_CURLY}]+[-{_DASHES}]|[{_DASHES}]")
 #: Options of which bsub takes the first occurrence; of all other options it takes the last
 #: (SUB-03).
 _FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
@@ -383,7 +385,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
     text = _uncommented(text).strip()
     if not text:
         return
-    if not text.startswith(("-", *_DASHES)):
+    if not text.startswith("-") and not is_rewritten(text):
         found.notes.append(f"#BSUB {text} (line {found.line}: no option)")
         return
     try:
@@ -392,27 +394,26 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
         found.complain(f"#BSUB: {error}")
         return
     _read_options(found, words)
-    if (
-        words
-        and last
-        and not any(w.startswith("-") for w in words)
-        and not words[0].startswith(_DASHES)
-    ):
+    if words and last and not any(w.startswith("-") or is_rewritten(w) for w in words):
         found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
     elif words:
         found.complain(f"#BSUB: {words[0]!r} {no_option(words[0])}")
 
 
-def has_long_dash(word: str) -> bool:
-    """Return whether a word begins with a dash that word processors put in place of ``-``."""
-    return word.startswith(_DASHES)
+def is_rewritten(word: str) -> bool:
+    """Return whether a word begins with a dash or a quote that word processors put in place of
+    ``-`` and of quotes around an option.
+    """
+    return _REWRITTEN.match(word) is not None
 
 
 def no_option(word: str, long: str = "-") -> str:
     """Return why a word where an option should stand is none; long: what begins long options."""
-    if has_long_dash(word):
-        dash = long if len(word.partition("=")[0]) > 2 and word[1] != "-" else "-"
-        return f"begins with a long dash: write {dash}{word[1:]}"
+    if word.startswith(tuple(_CURLY)):
+        return "begins with a typographic quote: write \" or '"
+    if is_rewritten(word):
+        bare = word.lstrip("-" + _DASHES)
+        return f"begins with a long dash: write {long if bare[1:2] not in '= ' else '-'}{bare}"
     return "is no option: put a value of several words in quotes, and # before a comment"
 
 
@@ -554,7 +555,7 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
     """Take options from the front of the words, up to the command."""
     while words and words[0].startswith("-") and words[0] != "-":
         if words[0] == "--":
-            words.clear()
+            words.popleft()
             return
         option = _option(words)
         value = words[0] if words and option in _WITH_VALUE else None
@@ -565,7 +566,7 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
         found.lines.setdefault(option, found.line)
         if value is not None:
             words.popleft()
-    if words and has_long_dash(words[0]):
+    if words and is_rewritten(words[0]):
         found.complain(f"{words[0]!r} {no_option(words[0])}")
         words.clear()
 
@@ -618,7 +619,7 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
-    if value[:1] and value[0] in _CURLY:
+    if value.startswith(tuple(_CURLY)):
         raise ValueError(f"{value!r} begins with a typographic quote: write \" or '")
     if option not in QUIET_VALUES and option != "-R" and _is_overridden(found, option, value):
         return

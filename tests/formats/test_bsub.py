@@ -381,6 +381,9 @@ def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
         ("-R 'rusage[mem=$M]'", "($M stands for a value: put it in)"),
         ("\u2013n 4", "begins with a long dash: write -n"),
         ("-W 10 \u2013n 4", "begins with a long dash: write -n"),
+        ("\u201c-n 4\u201d", "begins with a typographic quote"),
+        ("-W 10 \u2018-n\u2019 4", "begins with a typographic quote"),
+        ("-- -n 4", "'-n' is no option"),
     ],
 )
 def test_what_is_not_filled_in_is_said(text: str, words: str) -> None:

@@ -156,7 +156,8 @@ def test_a_script_names_its_line(live: sw.Instance) -> None:
         ("\u2013n 4", "begins with a long dash: write -n"),
         ("mem=400G", "'mem=400G' is no option"),
         ("-- mem=400G", "'mem=400G' is no option"),
-        ("\u201c--mem=400G\u201d", "is no option"),
+        ("\u201c--mem=400G\u201d", "begins with a typographic quote"),
+        ("\u2212\u2212mem=400G", "begins with a long dash: write --mem=400G"),
         ("--job-name=my job", "'job' is no option"),
         ("-N 1 400G", "'400G' is no option"),
     ],
@@ -179,6 +180,48 @@ def test_a_directive_that_begins_as_slurm_reads_it_counts(
 ) -> None:
     found = sbatch_submission(live, f"#!/bin/sh\n#SBATCH -n1\n#SBATCH{directive}\nx\n").job
     assert found.res_req == sbatch_submission(live, "sbatch -n1 --mem=10").job.res_req
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("# SBATCH -n 4", "a directive begins with #SBATCH"),
+        ("#sbatch -n 4", "a directive begins with #SBATCH"),
+        (" #SBATCH -n 4", "a directive begins with #SBATCH"),
+        ("run\n#SBATCH -n 4", "behind the first command"),
+        ("##SBATCH -n 4", ""),
+    ],
+)
+def test_what_is_nearly_a_directive_is_noted(live: sw.Instance, line: str, why: str) -> None:
+    """As it is of #BSUB lines: the job started now, on one CPU, without a word."""
+    found = sbatch_submission(live, f"#!/bin/sh\n#SBATCH -n1 --mem=1\n{line}\nrun\n")
+    assert found.job.slots == 1
+    assert len(found.notes) == bool(why)
+    assert all(why in note and "sbatch -n 4 (line " in note.lower() for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("line", "slots", "shape", "told"),
+    [
+        ("-N3 -n3 --ntasks-per-node=2", 6, "span[ptile=2]", True),
+        ("-n3 --ntasks-per-node=2", 4, "span[ptile=2]", True),
+        ("-N2 -n2 --ntasks-per-node=2 -c2", 8, "span[ptile=4]", True),
+        ("-n1 --ntasks-per-node=2", 2, "span[hosts=1]", True),
+        ("-N2 -n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
+        ("-n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
+        ("-N5 -n3", 3, "span[ptile=1]", False),
+        ("-N3-9 -n3", 3, "span[ptile=1]", False),
+    ],
+)
+def test_tasks_of_a_node_are_the_room_that_each_node_has(
+    live: sw.Instance, line: str, slots: int, shape: str, told: bool
+) -> None:
+    """Slurm looks for room for them on every node, however few tasks there are, and gives no node
+    to a job that has no task for it. Three tasks on three nodes were planned on one.
+    """
+    job = sbatch_submission(live, f"sbatch {line} --mem-per-cpu=1").job
+    assert (job.slots, job.res_req[-1].split(" ")[-1]) == (slots, shape)
+    assert bool([text for text in job.assumed if "tasks on" in text]) == told
 
 
 def test_a_long_dash_on_a_line_is_no_script(live: sw.Instance) -> None:

@@ -235,6 +235,8 @@ class _SlurmJobs:
                 self.notes.touch(text, hosts=names, resources=("gpu",))
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
+        if seen.limit is None and seen.end is None:  # defaults are for jobs that wait
+            seen = replace(seen, limit=math.inf)
         gpus = self._gpus(seen, allocation)
         job = replace(
             self._common(seen),
@@ -257,9 +259,9 @@ class _SlurmJobs:
         """Return the finish that Slurm expects, None if the time limit gives it."""
         if "completing" in seen.state:
             return 1
-        if seen.limit is None or math.isinf(seen.limit):
+        ends = None if seen.limit is None else start + seen.limit
+        if ends == math.inf or (end := ends if seen.end is None else seen.end) is None:
             return None
-        end = start + int(seen.limit) if seen.end is None else seen.end
         if end <= self.zero:  # KillWait and OverTimeLimit are still to come
             settings = self.seen.settings
             wait = values.number((settings.get("KillWait") or "30").split()[0]) or 0
@@ -269,7 +271,7 @@ class _SlurmJobs:
                 more = more if own is None or own.over_limit is None else own.over_limit
             more = more if more and math.isfinite(more) else 0
             return max(1, int(end + wait + more) - self.zero)
-        return None if end == start + int(seen.limit) else end - self.zero
+        return None if end == ends else int(end) - self.zero
 
     def _allocations(self, running: Sequence[SlurmJob]) -> dict[str, dict[str, int]]:
         """Return the CPUs of each running job by node, from cores or from all CPUs if no input

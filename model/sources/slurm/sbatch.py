@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from ...display import visible
 from ...errors import InputError, Problem, nearest
-from ...formats.bsub import has_long_dash, no_option
+from ...formats.bsub import is_rewritten, no_option
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
@@ -85,6 +86,10 @@ def _of_other_jobs(instance: Instance, user: str, account: str) -> tuple[str, st
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
 _DIRECTIVE = re.compile(r"^#SBATCH(?!\w)(.*)$")
+#: A line that resembles a directive and is none.
+_NEARLY = re.compile(r"\s*#\s*SBATCH\s*-.*", re.IGNORECASE)
+#: Maximum length of a line in a message, in characters.
+_SHOWN = 80
 #: Short options and the long ones that they stand for.
 _SHORT = {
     "-A": "account", "-a": "array", "-b": "begin", "-B": "extra-node-info", "-c": "cpus-per-task",
@@ -164,6 +169,8 @@ class SbatchLine:
     lines: dict[str, int] = field(default_factory=dict)
     #: Errors in the command or in its script.
     problems: list[Problem] = field(default_factory=list)
+    #: Lines of its script that are ignored, with the reason.
+    ignored: list[str] = field(default_factory=list)
     #: The script that it names, "" if it names none.
     script: str = ""
     #: Whether these are the options of the first component of a heterogeneous job.
@@ -226,7 +233,7 @@ def sbatch_submission(
     counted = ("account",) if is_limited else ()
     silent = _QUIET.union(*_INTERACTIVE)
     quiet = tuple(f"--{name}" for name in found.given if name in silent and name not in counted)
-    return replace(submitted, quiet=quiet, array=array,
+    return replace(submitted, quiet=quiet, array=array, notes=tuple(found.ignored),
         assumed=(*foreign_command(instance, "sbatch"), *notes))  # fmt: skip
 
 
@@ -242,11 +249,11 @@ def _line_of(line: str) -> SbatchLine:
     while rest[:1] == [":"]:  # options of another component
         found.is_het = True
         rest = _read_words(SbatchLine(), rest[1:], 0, is_interactive=is_interactive)
-    if rest and has_long_dash(rest[0]):
+    if rest and is_rewritten(rest[0]):
         found.problems.append(
             Problem(f"{rest[0]!r} {no_option(rest[0], '--')}", path="sbatch line")
         )
-    if not is_interactive:  # srun and salloc run a command and read no script
+    elif not is_interactive:  # srun and salloc run a command and read no script
         found.script = rest[0] if rest else ""
     return found
 
@@ -255,9 +262,13 @@ def _read_script(found: SbatchLine, text: str) -> None:
     """Read the directives of a script, up to its first command; options of sbatch precede
     them.
     """
+    behind = False
     for number, line in enumerate(text.splitlines(), start=1):
         directive = _DIRECTIVE.match(line)
-        if directive is not None:
+        if _NEARLY.fullmatch(line) and (behind or directive is None):
+            why = ", behind the first command" if directive else ": a directive begins with #SBATCH"
+            found.ignored.append(f"{visible(line.strip()[:_SHOWN])} (line {number}{why})")
+        elif directive is not None and not behind:
             try:
                 words = shlex.split(directive[1], comments=True)
             except ValueError as error:
@@ -269,8 +280,7 @@ def _read_script(found: SbatchLine, text: str) -> None:
             if rest := _read_words(found, words, number):
                 message = f"#SBATCH: {rest[0]!r} {no_option(rest[0], '--')}"
                 found.problems.append(Problem(message, line=number))
-        elif line.strip() and not line.lstrip().startswith("#"):
-            return
+        behind = behind or bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def _read_words(
