@@ -46,9 +46,10 @@ def of_lsf(instance: Instance, said: Iterable[SaidByLsf]) -> list[Statement]:
     """Return what LSF says of the pending jobs of an instance."""
     listed = {item.job: item for item in said if item.reason or item.start is not None}
     jobs = [job for job in instance.pending if job.id in listed]
-    read = ReadOfLsf(instance) if jobs else None
-    found = []
-    for job in jobs if read is not None else ():
+    if not jobs:
+        return []
+    read, found = ReadOfLsf(instance), []
+    for job in jobs:
         item = listed[job.id]
         lacking, kind = read.lacks(job, item.reason)
         found.append(

@@ -108,21 +108,16 @@ _EXPLAINED_BY: dict[Pending, _Row] = {
     P.UNITS_BALANCE: _UNITS,
     P.LOAD: ("a load threshold", _has_threshold),
 }
-#: Limits, reservations and amounts: the resource table has what explains them.
-_IN_TABLE = frozenset(
-    {P.ARRAY_ELEMENTS, P.JOB_GROUP, P.GUARANTEE, P.QUEUE_SLOTS, P.QUEUE_USER_SLOTS, P.USER_SLOTS,
-     P.GROUP_SLOTS, P.QUEUE_PER_CPU, P.QUEUE_PER_HOST, P.USER_PER_CPU, P.GROUP_PER_CPU,
-     P.HOST_PER_USER, P.RUSAGE, P.LIMIT_USER, P.LIMIT_QUEUE, P.LIMIT_PROJECT, P.LIMIT_APP,
-     P.LIMIT_LICENSE_PROJECT, P.LIMIT_CLUSTER, P.LIMIT_HOST, P.JOBS_USER, P.JOBS_QUEUE,
-     P.JOBS_PROJECT, P.JOBS_APP, P.JOBS_LICENSE_PROJECT, P.JOBS_CLUSTER, P.JOBS_HOST}
-)  # fmt: skip
-#: What the jobs have in common that one limit holds back; of others, nothing.
-_SHARED_BY: dict[Pending, tuple[str, ...]] = {
+#: Limits, reservations and amounts: the resource table has what explains them. With each, the
+#: fields in which the jobs agree that one holds back; id: it holds back the job alone.
+_IN_TABLE: dict[Pending, tuple[str, ...]] = {
     P.ARRAY_ELEMENTS: ("array_id",),
     P.JOB_GROUP: ("job_group",),
+    P.RUSAGE: ("id",),
     P.QUEUE_USER_SLOTS: ("queue", "user"),
-    **dict.fromkeys((P.QUEUE_SLOTS, P.LIMIT_QUEUE, P.JOBS_QUEUE), ("queue",)),
-    **dict.fromkeys((P.QUEUE_PER_CPU, P.QUEUE_PER_HOST), ("queue",)),
+    **dict.fromkeys((P.GUARANTEE, P.LIMIT_CLUSTER, P.LIMIT_HOST, P.JOBS_CLUSTER, P.JOBS_HOST), ()),
+    **dict.fromkeys((P.QUEUE_SLOTS, P.QUEUE_PER_CPU, P.QUEUE_PER_HOST), ("queue",)),
+    **dict.fromkeys((P.LIMIT_QUEUE, P.JOBS_QUEUE), ("queue",)),
     **dict.fromkeys((P.USER_SLOTS, P.GROUP_SLOTS, P.LIMIT_USER, P.JOBS_USER), ("user",)),
     **dict.fromkeys((P.USER_PER_CPU, P.GROUP_PER_CPU, P.HOST_PER_USER), ("user",)),
     **dict.fromkeys((P.LIMIT_PROJECT, P.JOBS_PROJECT), ("project",)),
@@ -165,8 +160,8 @@ class ReadOfLsf:
 
     def held_alike(self, job: Job, kind: Pending) -> Iterator[str]:
         """Yield the pending jobs that a limit which was not read holds back as it does a job."""
-        shared = _SHARED_BY.get(kind, ())
-        for other in self.instance.pending if kind in _IN_TABLE - {P.RUSAGE} else ():
+        shared = _IN_TABLE.get(kind, ("id",))
+        for other in self.instance.pending:
             if all(getattr(other, name) == getattr(job, name) for name in shared):
                 yield other.id
 

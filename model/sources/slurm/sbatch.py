@@ -280,7 +280,7 @@ def _read_script(found: SbatchLine, text: str) -> None:
             if rest := _read_words(found, words, number):
                 message = f"#SBATCH: {rest[0]!r} {no_option(rest[0], '--')}"
                 found.problems.append(Problem(message, line=number))
-        behind = behind or bool(line.strip()) and not line.lstrip().startswith("#")
+        behind = behind or (bool(line.strip()) and not line.lstrip().startswith("#"))
 
 
 def _read_words(
