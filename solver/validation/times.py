@@ -16,7 +16,6 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import WEEK
 from ...model.job import NO_RUN_LIMIT, Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
