@@ -30,10 +30,10 @@ from . import fields as f
 from .bsub import read_bsub
 from .build import MAX_ERRORS, JobBuilder
 from .document import Finding, JobEntry, Location, Section, problems
-from .encode import allocation_text, plain_job
+from .encode import plain_job
 from .field_rules import FieldRule, fits, words
 from .fields import reader
-from .names import expand_range, unknown_host
+from .names import allocation_text, expand_range, unknown_host
 from .objects import examine_objects
 from .reading import refuse_other
 from .rules import LimitScale

@@ -21,7 +21,6 @@ from ..configuration import (
     Limit,
     Params,
     Queue,
-    UserGroup,
     usual_queue,
     with_default_queue,
 )
@@ -29,11 +28,10 @@ from ..errors import InputError
 from ..input_limits import limits
 from ..instance import AdvanceReservation, Instance
 from ..job import Job, RunningJob, arrays_of, elements
-from ..omissions import SCOPE, Omission
 from . import document as d
 from . import text
 from .fields import plain
-from .names import compress
+from .names import compress, words_text
 from .objects import require_sound
 from .reading import check_length
 from .units import format_duration, format_size, size_text
@@ -45,7 +43,10 @@ def to_document(instance: Instance) -> Plain:
     """Return the instance as plain data, in the order of the file format."""
     params = instance.params
     sections: Plain = {
-        name: [plain(item, {"stamp": instance.now}) for item in getattr(instance, name)]
+        name: [
+            plain(item, _usual(item, instance.now))
+            for item in getattr(instance, d.ATTRIBUTES.get(name, name))
+        ]
         for name in d.FACT_SECTIONS
     }
     sections |= {
@@ -56,26 +57,12 @@ def to_document(instance: Instance) -> Plain:
         "now": instance.now or None,
         "params": _params(instance),
         **_machines(instance.cluster),
-        "user_groups": [_group(group) for group in instance.groups],
-        "host_partitions": [
-            {
-                "name": item.name,
-                "HOSTS": _words(item.hosts),
-                "USER_SHARES": text.write_user_shares(item.user_shares),
-            }
-            for item in instance.partitions
-        ],
         "queues": [plain(queue) for queue in _declared(instance)],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
-        "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
-        "borrowed": [
-            plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed
-        ],
         "running": [_running(item, params) for item in instance.running],
         "pending": _waiting(instance.pending, params),
         "future": _waiting(instance.future, params),
-        "omissions": [_omission(item) for item in instance.omissions],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
     return {
@@ -83,13 +70,10 @@ def to_document(instance: Instance) -> Plain:
     }
 
 
-def _omission(item: Omission) -> Plain:
-    entry = {"what": item.what, "where": _some(item.where), "count": _unless(item.count, 1)}
-    jobs = {} if item.jobs is None else {"jobs": list(item.jobs)}
-    scope = {name: list(getattr(item, name)) or None for name in SCOPE}
-    rest = {"effect": _some(item.effect), **scope, "changes": _unless(item.changes, "starts")}
-    rest |= {"unplanned": list(item.unplanned) or None, "mark": _some(item.mark)}
-    return _kept(entry | rest) | jobs
+def _usual(item: Any, now: int) -> Plain:
+    """Return the values that an entry need not give, other than defaults of its class."""
+    once = isinstance(item, AdvanceReservation) and not item.windows
+    return {"stamp": now} | ({"start": None, "end": None} if once else {})
 
 
 def _declared(instance: Instance) -> tuple[Queue, ...]:
@@ -119,13 +103,6 @@ def _numbers(values: Mapping[str, float]) -> Plain | None:
     return {name: _number(values[name]) for name in sorted(values)} or None
 
 
-def _words(names: Iterable[str]) -> str | list[str]:
-    """Return names as one short text, or as a list."""
-    words = compress(tuple(names))
-    joined = " ".join(words)
-    return joined if 0 < len(joined) <= 60 else words
-
-
 def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
     wanted = set(names)
     return [host.name for host in cluster.hosts if host.name in wanted]
@@ -137,7 +114,7 @@ def _machines(cluster: Cluster) -> Plain:
         "resources": [plain(item) for item in cluster.resources],
         "hosts": _hosts(cluster.hosts),
         "host_groups": {
-            group.name: _words(group.members)
+            group.name: words_text(group.members)
             for group in cluster.groups
             if group.name not in machines
         },
@@ -151,7 +128,7 @@ def _shared(cluster: Cluster, item: SharedResource) -> Plain:
         {
             "name": item.name,
             "amount": _number(item.amount),
-            "hosts": None if item.hosts is None else _words(_in_order(cluster, item.hosts)),
+            "hosts": None if item.hosts is None else words_text(_in_order(cluster, item.hosts)),
             "static": _unless(item.static, True),
         }
     )
@@ -208,13 +185,7 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
     inner = [other for other in cluster.units if other.parent == unit.name]
     inner.sort(key=lambda other: min((place.get(host, 0) for host in other.hosts), default=0))
     members = [other.name for other in inner] or unit.hosts
-    return {"name": unit.name, "type": unit.type, "members": _words(members)}
-
-
-def _group(group: UserGroup) -> Plain:
-    shares = text.write_user_shares(group.user_shares) if group.user_shares else None
-    entry = {"name": group.name, "members": _words(group.members), "USER_SHARES": shares}
-    return _kept({**entry, "PRIORITY": group.priority or None})
+    return {"name": unit.name, "type": unit.type, "members": words_text(members)}
 
 
 def _params(instance: Instance) -> Plain:
@@ -258,35 +229,6 @@ def _size(megabytes: float, *, bare: bool) -> str | int | float:
     return size_text(megabytes)
 
 
-def _reservation(item: AdvanceReservation) -> Plain:
-    once = not item.windows
-    return _kept(
-        {
-            "name": item.name,
-            "start": item.start if once else None,
-            "end": item.end if once else None,
-            "windows": _some(item.windows),
-            "allocation": allocation_text(item.slots),
-            "users": _some(" ".join(item.users)),
-            "open": item.open or None,
-            "suspends": None if item.suspends else False,
-        }
-    )
-
-
-def allocation_text(slots: Mapping[str, int]) -> str:
-    """Return ``2*hostA 3*hostB``; consecutive hosts with equal slots become a range."""
-    words: list[str] = []
-    names = list(slots)
-    first = 0
-    for index in range(1, len(names) + 1):
-        if index == len(names) or slots[names[index]] != slots[names[first]]:
-            run = [word for part in compress(names[first:index]) for word in part.split()]
-            words += [f"{slots[names[first]]}*{word}" for word in run]
-            first = index
-    return " ".join(words)
-
-
 def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
     """Return one job as a mapping of keys; held: slots that it has, which are also its request by
     default.
@@ -312,9 +254,7 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
 
 
 def _running(item: RunningJob, params: Params) -> Plain:
-    entry = plain_job(item.job, params, held=item.slots) | plain(item)
-    entry["allocation"] = allocation_text(item.allocation)
-    return entry
+    return plain_job(item.job, params, held=item.slots) | plain(item)
 
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.

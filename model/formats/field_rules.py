@@ -24,36 +24,21 @@ from ..cluster import (
     ComputeUnit,
     Host,
     HostGroup,
-    ResourceDefinition,
     SharedResource,
 )
 from ..configuration import (
     CONSUMERS,
-    HostPartition,
     Limit,
-    Params,
-    Queue,
     ReservationUsage,
     Scope,
-    User,
-    UserGroup,
 )
 from ..display import strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..instance import (
-    AdvanceReservation,
-    BorrowedSlots,
-    HeldHosts,
     Instance,
-    PoolUsage,
-    SaidByLsf,
-    ShareUsage,
 )
-from ..job import Application, HostRequest, Job, JobGroup, RunningJob
-from ..omissions import SCOPE, Change, Omission, OmissionMark
-from ..service_class import GuaranteedPool, ServiceClass
-from ..slurm_fairshare import Association
+from ..job import HostRequest, Job, RunningJob
 from . import document as d
 from . import fields as f
 from . import text
@@ -292,15 +277,6 @@ def _hosts(requests: Any) -> Any:
     return text.requests(requests) or []
 
 
-def _allocation(slots: Any) -> Any:
-    return dict(slots) if isinstance(slots, Mapping) else slots
-
-
-def _listed(name: str) -> Callable[[Any], Any]:
-    """Return a tuple as the list that a file contains."""
-    return lambda item: list(value) if isinstance(value := getattr(item, name), tuple) else value
-
-
 _COUNTED = ("slots", "jobs")
 _NAME, _SIZE, _AMOUNT = reader(f.Name), reader(f.Size), reader(f.Amount)
 _JOB_SLOTS = reader(f.Slots)
@@ -326,22 +302,12 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     Job: (_Special(("slots", "max_slots"), _JOB_SLOTS, _slots),),
     HostRequest: (),
-    Omission: (
-        _single("jobs", tuple[f.JobId, ...] | None),
-        _single("unplanned", tuple[f.JobId, ...]),
-        *(_single(name, tuple[f.Name, ...]) for name in SCOPE),
-        _single("changes", Change),
-        _single("mark", OmissionMark),
-    ),
-    UserGroup: (),
-    HostPartition: (_single("hosts", tuple[f.Name, ...]),),
     Limit: (
         _Special(("amounts",), _limited),
         _Special(("percentages",), _percentages),
         *(_Special((item.field,), _scope) for item in CONSUMERS),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
-    AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
     Cluster: (
         _Special(
             ("unit_types", "default_unit_type"),
@@ -375,37 +341,6 @@ def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
     return _Special(known.names, key_reader(section, known.name))
 
 
-#: Section of the document for each class.
-_SECTIONS: dict[type, type[BaseModel] | None] = {
-    Host: d.HostEntry,
-    HostGroup: None,
-    ComputeUnit: d.UnitEntry,
-    ResourceDefinition: d.ResourceEntry,
-    SharedResource: d.SharedEntry,
-    Cluster: None,
-    Queue: d.QueueEntry,
-    Application: d.ApplicationEntry,
-    JobGroup: d.JobGroupEntry,
-    ServiceClass: d.ServiceClassEntry,
-    GuaranteedPool: d.PoolEntry,
-    User: d.UserEntry,
-    UserGroup: d.GroupEntry,
-    HostPartition: d.PartitionEntry,
-    Limit: d.LimitEntry,
-    ReservationUsage: None,
-    AdvanceReservation: d.ReservationEntry,
-    ShareUsage: d.ShareUsageEntry,
-    PoolUsage: d.PoolUsageEntry,
-    Association: d.AssociationEntry,
-    HeldHosts: d.HeldEntry,
-    BorrowedSlots: d.BackfilledEntry,
-    SaidByLsf: d.SaidEntry,
-    Job: d.JobEntry,
-    RunningJob: d.RunningEntry,
-    Omission: d.OmissionEntry,
-    Params: d.ParamsEntry,
-    Instance: d.Document,
-}
 _OF_INSTANCE = frozenset({"name", "description", "origin", "now"})
 #: Fields that contain objects with rules of their own.
 _OBJECTS: dict[type, frozenset[str]] = {
@@ -537,7 +472,7 @@ def _usual(kind: type) -> dict[str, Any]:
 def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     hints = get_type_hints(kind)
     usual = _usual(kind)
-    section = _SECTIONS[kind]
+    section = d.FORMS.get(kind)
     known = known_fields(kind).values() if section is not None else ()
     special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known if section))
     named = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())

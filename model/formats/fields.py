@@ -31,6 +31,7 @@ from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
+from ..omissions import Change, OmissionMark
 from ..resreq.syntax import DIALECTS
 from ..service_class import Guarantee, LoanPolicy
 from . import guarantee_text, names, text, units
@@ -333,6 +334,13 @@ Allocation: TypeAlias = Annotated[
     PlainValidator(names.allocation),
     WithJsonSchema({"type": ["string", "array", "object"]}),
 ]
+#: Slots of hosts in memory, where a mapping may be of any class.
+Held: TypeAlias = Annotated[
+    dict[str, int],
+    PlainValidator(
+        lambda slots: names.allocation(dict(slots) if isinstance(slots, Mapping) else slots)
+    ),
+]
 Hosts: TypeAlias = Annotated[
     tuple[HostRequest, ...], PlainValidator(_hosts_only), WithJsonSchema(_WORDS)
 ]
@@ -472,10 +480,6 @@ def _texts(value: Any) -> Any:
     return text.requirements(value) if isinstance(value, tuple) else value
 
 
-def _mapping(slots: Any) -> Any:
-    return dict(slots) if isinstance(slots, Mapping) else slots
-
-
 def _same(value: Any) -> Any:
     return value
 
@@ -506,6 +510,13 @@ KINDS: dict[str, FieldKind] = {
     "job_group_or_none": FieldKind(JobGroupOrNone),
     "words": FieldKind(Words, _joined),
     "listed_words": FieldKind(Words, list),
+    "names": FieldKind(Names, _joined),
+    "listed_names": FieldKind(Names, list, checks=tuple[Name, ...]),
+    "members": FieldKind(Names, names.words_text),
+    "host_words": FieldKind(Words, names.words_text, checks=tuple[Name, ...]),
+    "job_ids": FieldKind(tuple[JobId, ...], list),
+    "change": FieldKind(Change),
+    "omission_mark": FieldKind(OmissionMark),
     "flag": FieldKind(YesNo, _flag),
     "boolean": FieldKind(YesNo),
     "whole": FieldKind(Whole, number=True),
@@ -520,6 +531,7 @@ KINDS: dict[str, FieldKind] = {
     "own_run_limit": FieldKind(OwnRunLimit, text.own_run_limit_text, checks=Duration),
     "elapsed": FieldKind(Elapsed),
     "instant": FieldKind(Instant),
+    "stamp": FieldKind(Instant),
     "gpu_req": FieldKind(Line),
     "gpu_syntax": FieldKind(GpuSyntax),
     "aps_formula": FieldKind(AbsoluteFormula, str, as_file=True),
@@ -549,7 +561,7 @@ KINDS: dict[str, FieldKind] = {
     "requirements": FieldKind(Requirements, _texts, as_file=True),
     "options": FieldKind(Options, _texts, as_file=True),
     "queue_position": FieldKind(QueuePosition, list),
-    "allocation": FieldKind(Allocation, _mapping, as_file=True),
+    "allocation": FieldKind(Allocation, names.allocation_text, checks=Held),
     "run_limit": FieldKind(RunLimit, text.run_limit_text),
     "preemption": FieldKind(Preemption, text.preemption_text, as_file=True),
 }
@@ -585,9 +597,9 @@ def _key(item: KnownField) -> Any:
     reads = KINDS[item.fact.kind].reads
     alias = item.key if item.key != item.name else None
     plain = isinstance(default, _PLAIN_DEFAULTS) or default == ()
-    if item.required:
+    if item.required or item.fact.kind == "allocation":  # what holds nothing holds no slots
         return (reads, Field(alias=alias))
-    if item.fact.also or not plain:
+    if item.fact.also or not plain or item.fact.kind == "stamp":
         return _optional(reads, alias)
     return (reads, Field(default, alias=alias))
 

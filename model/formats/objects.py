@@ -55,8 +55,7 @@ _SECTIONS: dict[str, Location] = {
     "compute_units": ("cluster", "units"),
     "resources": ("cluster", "resources"),
     "shared_resources": ("cluster", "shared"),
-    "user_groups": ("groups",),
-    "host_partitions": ("partitions",),
+    **{section: (name,) for section, name in d.ATTRIBUTES.items()},
 }
 #: Keys whose values the model keeps under another name than the reader.
 _FIELDS = {
@@ -64,7 +63,6 @@ _FIELDS = {
     ("compute_units", "members"): "hosts",
     ("limits", "RESOURCE"): "amounts",
     ("queues", "PREEMPTION"): "preemptive",
-    ("advance_reservations", "allocation"): "slots",
 }
 
 
@@ -131,10 +129,7 @@ def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, lis
     findings: list[Finding] = []
     builder = HostBuilder(_document(cluster, poll), findings)
     built = builder.cluster()
-    partitions = tuple(
-        replace(item, hosts=builder.home(("host_partitions", number, "HOSTS"), item.hosts))
-        for number, item in enumerate(instance.partitions)
-    )
+    partitions = builder.partitions(instance.partitions)
     found = [attribute_place(finding, instance) for finding in findings]
     if not findings:
         found += _without_group(cluster)

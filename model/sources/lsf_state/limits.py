@@ -14,14 +14,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...configuration import Limit, Scope
-from ...formats.build import limit_of, omission_of
-from ...formats.document import Finding, LimitEntry, OmissionEntry
+from ...formats.build import limit_of
+from ...formats.document import FORMS, Finding, LimitEntry
+from ...formats.fields import given
 from ...formats.lsf.draft import Draft, Notes, read_sections
 from ...formats.lsf.lines import Line, Problems
 from ...formats.lsf.queues import read_resources
 from ...formats.lsf.shared import Shared
 from ...instance import Instance
 from ...job import JobGroup
+from ...omissions import Omission
 from ...shares import Groups
 from . import values
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
@@ -59,7 +61,8 @@ def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
         reading.at(problem.path, problem.line, Touched())
         reading.unknown(problem.message)
     reading.notes.omissions += [
-        omission_of(OmissionEntry.model_validate(item)) for item in notes.omissions()
+        Omission(**given(Omission, FORMS[Omission].model_validate(item)))
+        for item in notes.omissions()
     ]
     reading.notes += list(notes.lines())
     found = []
