@@ -54,6 +54,7 @@ _PLAIN: dict[Any, tuple[Fits, str]] = {
     bool: (lambda value: type(value) is bool, "True or False"),
     str: (lambda value: isinstance(value, str), "a text"),
     type(None): (lambda value: value is None, "None"),
+    Any: (lambda value: True, "any value"),
 }
 
 
@@ -321,7 +322,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
 }
 
 
-def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
+def _of_fact(section: type[BaseModel] | None, known: KnownField) -> _Special:
     """Return the rule of a field by the kind in its fact."""
     kind = KINDS.get(known.fact.kind)
     if kind is None:
@@ -338,7 +339,9 @@ def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
         )
     if kind.checks is not None:
         return _single(known.name, kind.checks | None)
-    return _Special(known.names, key_reader(section, known.name))
+    return _Special(
+        known.names, reader(kind.reads) if section is None else key_reader(section, known.name)
+    )
 
 
 _OF_INSTANCE = frozenset({"name", "description", "origin", "now"})
@@ -473,8 +476,8 @@ def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     hints = get_type_hints(kind)
     usual = _usual(kind)
     section = d.FORMS.get(kind)
-    known = known_fields(kind).values() if section is not None else ()
-    special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known if section))
+    known = known_fields(kind).values()
+    special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known))
     named = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
     plain = [
         _Special((name,), key_reader(section, name))

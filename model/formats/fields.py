@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+import reprlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -24,13 +25,14 @@ from pydantic import (
 )
 
 from ..absolute_priority import AbsolutePriority, StatedPriority
-from ..cluster import HOST_STATUSES, Gpus, Thresholds
+from ..changes import STATUSES
+from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Gpus, Thresholds
 from ..configuration import Params
 from ..display import MINUTE, strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..input_limits import check_length
-from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
+from ..job import LARGEST_INDEX, ArraySpec, HostRequest, Job, parse_spec
 from ..omissions import Change, OmissionMark
 from ..resreq.syntax import DIALECTS
 from ..service_class import Guarantee, LoanPolicy
@@ -500,9 +502,46 @@ class FieldKind:
     number: bool = False
 
 
+def _choice(known: Sequence[str]) -> Any:
+    """Return the type of a text that is one of these."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str) or value not in known:
+            hint = nearest(value, known) if isinstance(value, str) else ""
+            raise ValueError(f"must be one of {', '.join(known)}, not {value!r}{hint}")
+        return value
+
+    return Annotated[str, PlainValidator(read)]
+
+
+def _load(values: Any) -> dict[str, float]:
+    """Return load indices as numbers; sizes (MB) are not negative."""
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(f'must be values such as {{"r1m": 2.5}}, not {reprlib.repr(values)}')
+    read = {reader(Name)(name): _number(value) for name, value in values.items()}
+    for name in BUILTIN_AMOUNTS:
+        if read.get(name, 0) < 0:
+            raise ValueError(f"{name} must be 0 or more (MB), not {read[name]:g}")
+    return read
+
+
+def _job_fields(given: Any) -> Any:
+    """Return the fields of a job change; their values are checked in the changed job."""
+    if not isinstance(given, Mapping) or not given:
+        said = reprlib.repr(given)
+        raise ValueError(f'must be fields of a job such as {{"slots": 4}}, not {said}')
+    known = [item.name for item in fields(Job) if item.name != "id"]
+    for name in given:
+        if name not in known:
+            hint = nearest(name, known) if isinstance(name, str) else ""
+            raise ValueError(f"a job has no field {reprlib.repr(name)} that changes{hint}")
+    return given
+
+
 KINDS: dict[str, FieldKind] = {
     "name": FieldKind(Name),
     "new_name": FieldKind(NewName),
+    "job_id": FieldKind(JobId),
     "job_group": FieldKind(JobGroupName),
     "text": FieldKind(Text),
     "line": FieldKind(Line),
@@ -517,6 +556,10 @@ KINDS: dict[str, FieldKind] = {
     "job_ids": FieldKind(tuple[JobId, ...], list),
     "change": FieldKind(Change),
     "omission_mark": FieldKind(OmissionMark),
+    "host_change": FieldKind(_choice(STATUSES)),
+    "direction": FieldKind(_choice(("top", "bottom"))),
+    "load": FieldKind(Annotated[dict[str, float], PlainValidator(_load)], dict),
+    "job_fields": FieldKind(Annotated[Any, PlainValidator(_job_fields)]),
     "flag": FieldKind(YesNo, _flag),
     "boolean": FieldKind(YesNo),
     "whole": FieldKind(Whole, number=True),
