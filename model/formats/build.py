@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from ..cluster import BUILTIN_AMOUNTS
 from ..compact import objects_of
 from ..configuration import (
     CONSUMERS,
@@ -516,7 +517,7 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
     """Return a Limit section; errors are added to `findings`."""
     amounts = {
         name: value
-        for name in ("slots", "jobs", "mem", "swp", "tmp")
+        for name in ("slots", "jobs", *BUILTIN_AMOUNTS)
         if (value := getattr(entry, name)) is not None
     }
     of_hosts = {n: float(v) for n, v in amounts.items() if isinstance(v, Percent)}

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..cluster import (
+    BUILTIN_AMOUNTS,
     Cluster,
     ComputeUnit,
     Host,
@@ -159,7 +160,7 @@ def _host(host: Host) -> Plain:
     if host.gpus is not None:
         amounts = {name: amounts[name] for name in amounts.keys() - host.gpus.amounts().keys()}
         load = {name: load[name] for name in load.keys() - host.gpus.load().keys()}
-    sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
+    sizes = {name: amounts.pop(name, None) for name in BUILTIN_AMOUNTS}
     booleans = sorted(host.booleans | host.exclusive)
     facts = plain(host)
     kept = {
@@ -205,7 +206,7 @@ def _params(instance: Instance) -> Plain:
 def _limit(limit: Limit, params: Params) -> Plain:
     amounts = dict(limit.amounts)
     counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
-    sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
+    sizes = {name: amounts.pop(name, None) for name in BUILTIN_AMOUNTS}
     entry: Plain = {"name": limit.name}
     for item in CONSUMERS:
         if (scope := item.scope(limit)) is not None:

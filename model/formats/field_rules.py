@@ -248,7 +248,7 @@ def _limited(amounts: Any) -> dict[str, float]:
 
 def _percentages(amounts: Any) -> dict[str, float]:
     for name, value in amounts.items():
-        if name not in ("mem", "swp", "tmp"):
+        if name not in BUILTIN_AMOUNTS:
             raise ValueError(f"must have percentages of mem, swp or tmp only, not of {name!r}")
         if _AMOUNT(value) > 100:
             raise ValueError(f"must be 0% to 100%, not {value}%")

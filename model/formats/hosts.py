@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from ..cluster import (
+    BUILTIN_AMOUNTS,
     Cluster,
     ComputeUnit,
     Gpus,
@@ -278,7 +279,7 @@ class HostBuilder:
         if slots is None:
             self._problem(("hosts", index), "has no number of slots: give slots, MXJ or ncpus")
         amounts = dict(entry.amounts)
-        for name in ("mem", "swp", "tmp"):
+        for name in BUILTIN_AMOUNTS:
             size = getattr(entry, name)
             if size is not None and name in amounts:
                 self._problem(

@@ -23,6 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..cluster import BUILTIN_AMOUNTS
 from ..compact import NamePlaces, OnDemand
 from ..errors import InputError, Problem, report
 from ..formats.names import Domains
@@ -636,7 +637,7 @@ _RUSAGE = (
 def _untold(instance: Instance) -> re.Pattern[str] | None:
     """Return a pattern for names of resources that no host of a cluster reports."""
     hosts = instance.cluster.hosts
-    sizes = [name for name in ("mem", "swp", "tmp") if not any(name in h.amounts for h in hosts)]
+    sizes = [name for name in BUILTIN_AMOUNTS if not any(name in h.amounts for h in hosts)]
     words = [rf"\b{name}\b" for name in sizes]
     words += [] if any(host.gpu_count for host in hosts) else [GPUS_NAMED.pattern]
     return re.compile("|".join(words)) if words else None

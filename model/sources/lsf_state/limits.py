@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...configuration import Limit, Scope
+from ...configuration import CONSUMERS, Limit, Scope
 from ...formats.build import limit_of
 from ...formats.document import FORMS, Finding, LimitEntry
 from ...formats.fields import given
@@ -195,15 +195,11 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
         scopes: dict[str, Any] = {
-            kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
+            item.field: _scope([row.consumers.get(item.field, ()) for row in alike])
+            for item in CONSUMERS
         }
         found.append(Limit(own, dict(alike[0].amounts), None, **scopes))
     return tuple(found)
-
-
-KINDS = ("users", "queues", "hosts", "projects", "apps", "lic_projects")
-#: Fields of a job by kind of consumer, if the names differ.
-_FIELDS = {"apps": "application", "lic_projects": "license_project"}
 
 
 def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
@@ -257,7 +253,7 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
             if rest:
                 notes.touch(text, where="blimits", hosts=rest)
             continue
-        key = _FIELDS.get(kind, kind.removesuffix("s"))
+        key = next(item.of_job for item in CONSUMERS if item.field == kind)
         others = [
             job.id
             for job in instance.pending
