@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -24,9 +24,8 @@ from pydantic import (
     create_model,
 )
 
-from ..absolute_priority import AbsolutePriority, StatedPriority
 from ..changes import STATUSES
-from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Gpus, Thresholds
+from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Gpus
 from ..configuration import Params
 from ..display import MINUTE, strange_character
 from ..errors import nearest
@@ -35,7 +34,6 @@ from ..input_limits import check_length
 from ..job import LARGEST_INDEX, ArraySpec, HostRequest, Job, parse_spec
 from ..omissions import Change, OmissionMark
 from ..resreq.syntax import DIALECTS
-from ..service_class import Guarantee, LoanPolicy
 from . import guarantee_text, names, text, units
 
 MOST = 2**31 - 1
@@ -252,11 +250,6 @@ def _windows(value: object) -> str:
 Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
-JobGroupName: TypeAlias = Annotated[
-    str, PlainValidator(names.check_job_group), WithJsonSchema(_NAME)
-]
-JobGroupOrNone: TypeAlias = Annotated[str, PlainValidator(_job_group), WithJsonSchema(_NAME)]
-MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 Elements: TypeAlias = Annotated[
     ArraySpec,
@@ -267,9 +260,6 @@ HostNames: TypeAlias = Annotated[
     tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)
 ]
 Names: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.names), WithJsonSchema(_WORDS)]
-Status: TypeAlias = Annotated[
-    str, PlainValidator(_host_status), WithJsonSchema({"enum": list(HOST_STATUSES)})
-]
 Dialect: TypeAlias = Annotated[
     str, PlainValidator(_dialect), WithJsonSchema({"enum": [*DIALECTS, 7, 10.1]})
 ]
@@ -283,9 +273,6 @@ Number: TypeAlias = Annotated[float, PlainValidator(_number), WithJsonSchema(_NU
 Amount: TypeAlias = Annotated[
     float, PlainValidator(_amount), WithJsonSchema({"type": "number", "minimum": 0})
 ]
-Positive: TypeAlias = Annotated[
-    float, PlainValidator(_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
-]
 YesNo: TypeAlias = Annotated[
     bool, PlainValidator(text.yes_no), WithJsonSchema({"enum": ["Y", "N", "y", "n", True, False]})
 ]
@@ -293,13 +280,6 @@ YesNo: TypeAlias = Annotated[
 Duration: TypeAlias = Annotated[
     int, PlainValidator(text.positive_duration), WithJsonSchema(_DURATION)
 ]
-OwnRunLimit: TypeAlias = Annotated[
-    int, PlainValidator(text.own_run_limit), WithJsonSchema(_DURATION)
-]
-#: Duration in seconds if the number has no unit; 0 is allowed.
-Elapsed: TypeAlias = Annotated[int, PlainValidator(_elapsed), WithJsonSchema(_DURATION)]
-#: Duration in minutes if the number has no unit, for LSF's own parameters.
-Minutes: TypeAlias = Annotated[int, PlainValidator(_minutes), WithJsonSchema(_DURATION)]
 Instant: TypeAlias = Annotated[
     int | datetime, PlainValidator(units.parse_instant), WithJsonSchema(_DURATION)
 ]
@@ -325,12 +305,6 @@ Places: TypeAlias = Annotated[
     PlainValidator(_places),
     WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
 ]
-#: Second and position of a job within its queue.
-QueuePosition: TypeAlias = Annotated[
-    tuple[int, int],
-    PlainValidator(_queue_position),
-    WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
-]
 Allocation: TypeAlias = Annotated[
     dict[str, int],
     PlainValidator(names.allocation),
@@ -343,110 +317,16 @@ Held: TypeAlias = Annotated[
         lambda slots: names.allocation(dict(slots) if isinstance(slots, Mapping) else slots)
     ),
 ]
-Hosts: TypeAlias = Annotated[
-    tuple[HostRequest, ...], PlainValidator(_hosts_only), WithJsonSchema(_WORDS)
-]
-QueueHosts: TypeAlias = Annotated[
-    tuple[tuple[HostRequest, ...], tuple[str, ...]],
-    PlainValidator(names.host_requests),
-    WithJsonSchema(_WORDS),
-]
-Requirements: TypeAlias = Annotated[
-    tuple[str, ...],
-    PlainValidator(_requirements),
-    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
-]
-Options: TypeAlias = Annotated[
-    tuple[str, ...],
-    PlainValidator(_options),
-    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
-]
-AbsoluteFormula: TypeAlias = Annotated[
-    AbsolutePriority,
-    PlainValidator(text.absolute_priority),
-    WithJsonSchema(
-        {"type": ["string", "object"], "examples": ["WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]]"]}
-    ),
-]
-AbsoluteStated: TypeAlias = Annotated[
-    StatedPriority,
-    PlainValidator(text.stated_priority),
-    WithJsonSchema({"type": "string", "examples": ["system=10", "admin=2.5"]}),
-]
-#: Growth of priorities, and its interval in minutes.
-PriorityGrowth: TypeAlias = Annotated[
-    tuple[int, int],
-    PlainValidator(text.priority_growth),
-    WithJsonSchema({"type": "string", "examples": ["3/20"]}),
-]
-Windows: TypeAlias = Annotated[str, PlainValidator(_windows), WithJsonSchema(_TEXT)]
-RunLimit: TypeAlias = Annotated[
-    tuple[int | None, int | None], PlainValidator(text.run_limit), WithJsonSchema(_DURATION)
-]
-ProcessorLimit: TypeAlias = Annotated[
-    tuple[int, int | None, int | None],
-    PlainValidator(text.processor_limit),
-    WithJsonSchema({"type": ["integer", "string", "array"]}),
-]
-ReserveTime: TypeAlias = Annotated[
-    int,
-    PlainValidator(text.reserve_time),
-    WithJsonSchema({"type": "string", "pattern": r"^\s*MAX_RESERVE_TIME\s*\[\s*\d+\s*\]\s*$"}),
-]
-Exclusive: TypeAlias = Annotated[
-    str, PlainValidator(text.exclusive), WithJsonSchema({"type": ["string", "boolean"]})
-]
-Shares: TypeAlias = Annotated[
-    tuple[tuple[str, int], ...],
-    PlainValidator(text.user_shares),
-    WithJsonSchema({"type": ["string", "object", "array"]}),
-]
-ThresholdMap: TypeAlias = Annotated[
-    Thresholds,
-    PlainValidator(text.thresholds),
-    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
-]
 HostGpus: TypeAlias = Annotated[
     Gpus | None, PlainValidator(text.gpus), WithJsonSchema({"type": ["integer", "object"]})
-]
-#: Value of LSB_GPU_NEW_SYNTAX.
-GpuSyntax: TypeAlias = Annotated[
-    str, PlainValidator(text.gpu_syntax), WithJsonSchema({"enum": ["extend", "Y", "N"]})
-]
-ReservationLimits: TypeAlias = Annotated[
-    dict[str, tuple[float, float]], PlainValidator(text.reservation_limits), WithJsonSchema(_TEXT)
 ]
 ResourceAmounts: TypeAlias = Annotated[
     dict[str, float],
     PlainValidator(text.resource_amounts),
     WithJsonSchema({"type": ["string", "object"]}),
 ]
-Preemption: TypeAlias = Annotated[
-    tuple[tuple[str, ...] | None, tuple[str, ...] | None],
-    PlainValidator(text.preemption),
-    WithJsonSchema(_TEXT),
-]
 UnitTypes: TypeAlias = Annotated[
     tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
-]
-Goals: TypeAlias = Annotated[
-    tuple[str, ...], PlainValidator(guarantee_text.goals), WithJsonSchema(_WORDS)
-]
-Access: TypeAlias = Annotated[
-    dict[str, tuple[str, ...]],
-    PlainValidator(guarantee_text.access),
-    WithJsonSchema({"type": ["string", "object"]}),
-]
-PoolType: TypeAlias = Annotated[
-    str, PlainValidator(guarantee_text.pool_type), WithJsonSchema(_TEXT)
-]
-Distribution: TypeAlias = Annotated[
-    tuple[Guarantee, ...],
-    PlainValidator(guarantee_text.distribution),
-    WithJsonSchema({"type": ["string", "object"]}),
-]
-LoanPolicies: TypeAlias = Annotated[
-    LoanPolicy, PlainValidator(guarantee_text.loans), WithJsonSchema(_TEXT)
 ]
 PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
 AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
@@ -538,15 +418,20 @@ def _job_fields(given: Any) -> Any:
     return given
 
 
+def _form(reads: Callable[..., Any], schema: dict[str, Any]) -> Any:
+    """Return the type of keys that a function reads, with their JSON Schema."""
+    return Annotated[Any, PlainValidator(reads), WithJsonSchema(schema)]
+
+
 KINDS: dict[str, FieldKind] = {
     "name": FieldKind(Name),
     "new_name": FieldKind(NewName),
     "job_id": FieldKind(JobId),
-    "job_group": FieldKind(JobGroupName),
+    "job_group": FieldKind(_form(names.check_job_group, _NAME)),
     "text": FieldKind(Text),
     "line": FieldKind(Line),
     "requirement": FieldKind(Text),
-    "job_group_or_none": FieldKind(JobGroupOrNone),
+    "job_group_or_none": FieldKind(_form(_job_group, _NAME)),
     "words": FieldKind(Words, _joined),
     "listed_words": FieldKind(Words, list),
     "names": FieldKind(Names, _joined),
@@ -567,46 +452,107 @@ KINDS: dict[str, FieldKind] = {
     "count_from_1": FieldKind(Count, number=True),
     "number": FieldKind(Number, _shortest, number=True),
     "amount": FieldKind(Amount, _shortest, number=True),
-    "positive": FieldKind(Positive, _shortest, number=True),
+    "positive": FieldKind(
+        _form(_positive, {"type": "number", "exclusiveMinimum": 0}), _shortest, number=True
+    ),
     "percent": FieldKind(Number, _shortest, number=True),
-    "minutes": FieldKind(Minutes, text.minutes, checks=Duration),
+    "minutes": FieldKind(_form(_minutes, _DURATION), text.minutes, checks=Duration),
     "seconds": FieldKind(Duration),
-    "own_run_limit": FieldKind(OwnRunLimit, text.own_run_limit_text, checks=Duration),
-    "elapsed": FieldKind(Elapsed),
+    "own_run_limit": FieldKind(
+        _form(text.own_run_limit, _DURATION), text.own_run_limit_text, checks=Duration
+    ),
+    "elapsed": FieldKind(_form(_elapsed, _DURATION)),
     "instant": FieldKind(Instant),
     "stamp": FieldKind(Instant),
     "gpu_req": FieldKind(Line),
-    "gpu_syntax": FieldKind(GpuSyntax),
-    "aps_formula": FieldKind(AbsoluteFormula, str, as_file=True),
-    "aps_stated": FieldKind(AbsoluteStated, str, as_file=True),
-    "priority_growth": FieldKind(PriorityGrowth, text.priority_growth_text, as_file=True),
-    "windows": FieldKind(Windows),
+    "gpu_syntax": FieldKind(_form(text.gpu_syntax, {"enum": ["extend", "Y", "N"]})),
+    "aps_formula": FieldKind(
+        _form(
+            text.absolute_priority,
+            {"type": ["string", "object"], "examples": ["WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]]"]},
+        ),
+        str,
+        as_file=True,
+    ),
+    "aps_stated": FieldKind(
+        _form(text.stated_priority, {"type": "string", "examples": ["system=10", "admin=2.5"]}),
+        str,
+        as_file=True,
+    ),
+    "priority_growth": FieldKind(
+        _form(text.priority_growth, {"type": "string", "examples": ["3/20"]}),
+        text.priority_growth_text,
+        as_file=True,
+    ),
+    "windows": FieldKind(_form(_windows, _TEXT)),
     "dialect": FieldKind(Dialect),
-    "host_status": FieldKind(Status),
-    "machine": FieldKind(MachineName),
+    "host_status": FieldKind(_form(_host_status, {"enum": list(HOST_STATUSES)})),
+    "machine": FieldKind(_form(_machine_name, _NAME)),
     "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
     "family": FieldKind(Literal["LSF", "OpenLava", "volclava", "Slurm"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
-    "exclusive": FieldKind(Exclusive),
-    "cycles": FieldKind(ReserveTime, text.cycles, as_file=True),
-    "shares": FieldKind(Shares, text.write_user_shares),
-    "thresholds": FieldKind(ThresholdMap, text.write_thresholds, as_file=True),
-    "bounds": FieldKind(ReservationLimits, text.bounds, as_file=True),
-    "processor_limit": FieldKind(ProcessorLimit, text.processor_limit_text, as_file=True),
-    "queue_hosts": FieldKind(QueueHosts, _requests, as_file=True),
-    "goals": FieldKind(Goals, guarantee_text.goals_text, as_file=True),
-    "access": FieldKind(Access, guarantee_text.access_text, as_file=True),
-    "pool_type": FieldKind(PoolType),
-    "distribution": FieldKind(Distribution, guarantee_text.distribution_text, as_file=True),
-    "loans": FieldKind(LoanPolicies, guarantee_text.loans_text, as_file=True),
-    "hosts": FieldKind(Hosts, _requests, as_file=True),
-    "requirements": FieldKind(Requirements, _texts, as_file=True),
-    "options": FieldKind(Options, _texts, as_file=True),
-    "queue_position": FieldKind(QueuePosition, list),
+    "exclusive": FieldKind(_form(text.exclusive, {"type": ["string", "boolean"]})),
+    "cycles": FieldKind(
+        _form(
+            text.reserve_time,
+            {"type": "string", "pattern": r"^\s*MAX_RESERVE_TIME\s*\[\s*\d+\s*\]\s*$"},
+        ),
+        text.cycles,
+        as_file=True,
+    ),
+    "shares": FieldKind(
+        _form(text.user_shares, {"type": ["string", "object", "array"]}), text.write_user_shares
+    ),
+    "thresholds": FieldKind(
+        _form(
+            text.thresholds,
+            {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+        ),
+        text.write_thresholds,
+        as_file=True,
+    ),
+    "bounds": FieldKind(_form(text.reservation_limits, _TEXT), text.bounds, as_file=True),
+    "processor_limit": FieldKind(
+        _form(text.processor_limit, {"type": ["integer", "string", "array"]}),
+        text.processor_limit_text,
+        as_file=True,
+    ),
+    "queue_hosts": FieldKind(_form(names.host_requests, _WORDS), _requests, as_file=True),
+    "goals": FieldKind(
+        _form(guarantee_text.goals, _WORDS), guarantee_text.goals_text, as_file=True
+    ),
+    "access": FieldKind(
+        _form(guarantee_text.access, {"type": ["string", "object"]}),
+        guarantee_text.access_text,
+        as_file=True,
+    ),
+    "pool_type": FieldKind(_form(guarantee_text.pool_type, _TEXT)),
+    "distribution": FieldKind(
+        _form(guarantee_text.distribution, {"type": ["string", "object"]}),
+        guarantee_text.distribution_text,
+        as_file=True,
+    ),
+    "loans": FieldKind(_form(guarantee_text.loans, _TEXT), guarantee_text.loans_text, as_file=True),
+    "hosts": FieldKind(_form(_hosts_only, _WORDS), _requests, as_file=True),
+    "requirements": FieldKind(
+        _form(_requirements, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
+        _texts,
+        as_file=True,
+    ),
+    "options": FieldKind(
+        _form(_options, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}), _texts, as_file=True
+    ),
+    "queue_position": FieldKind(
+        _form(
+            _queue_position,
+            {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+        ),
+        list,
+    ),
     "allocation": FieldKind(Allocation, names.allocation_text, checks=Held),
-    "run_limit": FieldKind(RunLimit, text.run_limit_text),
-    "preemption": FieldKind(Preemption, text.preemption_text, as_file=True),
+    "run_limit": FieldKind(_form(text.run_limit, _DURATION), text.run_limit_text),
+    "preemption": FieldKind(_form(text.preemption, _TEXT), text.preemption_text, as_file=True),
 }
 #: Kind of the field that has a queue's own values of parameters of the cluster, by name.
 FACTORS = "factors"
@@ -693,7 +639,16 @@ def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any]
     """Return the fields of a class, with a getter and the default of each; pairs as tuples."""
     assert isinstance(kind, type)
     return tuple(
-        (known, attrgetter(*known.names), known.defaults if known.fact.also else known.defaults[0])
+        (
+            known,
+            attrgetter(*known.names),
+            # An allocation is written if it is empty too: a file must have one.
+            MISSING
+            if known.fact.kind == "allocation"
+            else known.defaults
+            if known.fact.also
+            else known.defaults[0],
+        )
         for known in known_fields(kind).values()
     )
 
