@@ -50,6 +50,8 @@ def to_document(instance: Instance) -> Plain:
         ]
         for name in d.FACT_SECTIONS
     }
+    for entry in sections["omissions"]:
+        entry |= {"jobs": entry.pop("jobs")} if "jobs" in entry else {}  # a long list comes last
     sections |= {
         "format": "slotwise/1",
         "name": instance.name,
