@@ -561,16 +561,12 @@ def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
     whole = plain_job(replace(Job(change.job), **change.fields), instance.params)
     entry: dict[str, Any] = {"job": change.job}
     for name in change.fields:
+        value = change.fields[name]
         if name != "max_slots":
-            entry[name] = whole.get(name, _plain(change.fields[name]))
+            entry[name] = whole.get(name, list(value) if isinstance(value, tuple) else value)
     if "aps" in entry and entry["aps"] is None:
         entry["aps"] = ""
     return entry
-
-
-def _plain(value: Any) -> Any:
-    """Return a tuple as a list, any other value unchanged."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 #: Keys of changes that one key alone brings.

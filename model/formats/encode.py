@@ -28,7 +28,7 @@ from ..configuration import (
 from ..errors import InputError
 from ..input_limits import limits
 from ..instance import AdvanceReservation, Instance
-from ..job import Job, RunningJob, arrays_of, elements
+from ..job import Job, arrays_of, elements
 from . import document as d
 from . import text
 from .fields import plain
@@ -63,7 +63,9 @@ def to_document(instance: Instance) -> Plain:
         "queues": [plain(queue) for queue in _declared(instance)],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
-        "running": [_running(item, params) for item in instance.running],
+        "running": [
+            plain_job(item.job, params, held=item.slots) | plain(item) for item in instance.running
+        ],
         "pending": _waiting(instance.pending, params),
         "future": _waiting(instance.future, params),
     }
@@ -86,15 +88,6 @@ def _declared(instance: Instance) -> tuple[Queue, ...]:
 
 def _kept(entry: Mapping[str, Any]) -> Plain:
     return {name: value for name, value in entry.items() if value is not None}
-
-
-def _unless(value: Any, default: Any) -> Any:
-    return None if value == default else value
-
-
-def _some(value: Any) -> Any:
-    """Return a value, None if it is empty."""
-    return value or None
 
 
 def _number(value: float | None) -> float | int | None:
@@ -132,7 +125,7 @@ def _shared(cluster: Cluster, item: SharedResource) -> Plain:
             "name": item.name,
             "amount": _number(item.amount),
             "hosts": None if item.hosts is None else words_text(_in_order(cluster, item.hosts)),
-            "static": _unless(item.static, True),
+            "static": None if item.static else False,
         }
     )
 
@@ -171,7 +164,7 @@ def _host(host: Host) -> Plain:
         **{name: None if size is None else format_size(size) for name, size in sizes.items()},
         "amounts": _numbers(amounts),
         "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
-        "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
+        "RESOURCES": " ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans) or None,
         "load": _numbers(load),
         **facts,
         "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
@@ -254,10 +247,6 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
         else:
             entries.append(plain_job(job, params))
     return entries
-
-
-def _running(item: RunningJob, params: Params) -> Plain:
-    return plain_job(item.job, params, held=item.slots) | plain(item)
 
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.

@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
@@ -66,16 +66,6 @@ def _new_name(value: object) -> str:
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise ValueError(f"must be a name, not {value!r}")
     return names.check_name(str(value))
-
-
-def _machine_name(value: object) -> str:
-    """Return the name of a group of hosts, "" if none is given."""
-    return "" if value == "" else _new_name(value)
-
-
-def _job_group(value: object) -> str:
-    """Return the name of a job group, "" if none is given."""
-    return "" if value == "" else names.check_job_group(value)
 
 
 def is_simple_id(value: object) -> bool:
@@ -144,10 +134,6 @@ def _limit_size(value: object, info: ValidationInfo) -> float:
         return Percent(found[1])
     context = info.context or {}
     return units.parse_size(value, context.get("unit", 1.0), context.get("base", 1024))
-
-
-def _minutes(value: object) -> int:
-    return text.positive_duration(value, MINUTE)
 
 
 def _stamp(value: object) -> str:
@@ -220,14 +206,6 @@ def _options(value: object) -> tuple[str, ...]:
         if len(texts) == len(found):
             return texts
     raise ValueError(f"must be options of bsub such as '-w done(1)', not {value!r}")
-
-
-def _per(value: object) -> Any:
-    return text.scope(value, each=True)
-
-
-def _all_of(value: object) -> Any:
-    return text.scope(value, each=False)
 
 
 def _dialect(value: object) -> str:
@@ -328,8 +306,12 @@ ResourceAmounts: TypeAlias = Annotated[
 UnitTypes: TypeAlias = Annotated[
     tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
 ]
-PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
-AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
+PerScope: TypeAlias = Annotated[
+    Any, PlainValidator(partial(text.scope, each=True)), WithJsonSchema(_WORDS)
+]
+AllScope: TypeAlias = Annotated[
+    Any, PlainValidator(partial(text.scope, each=False)), WithJsonSchema(_WORDS)
+]
 
 
 # Kinds of fields: how the key of a file is read, how it is written, and what memory may hold.
@@ -348,10 +330,6 @@ def _shortest(value: float) -> float | int:
 
 def _joined(words: tuple[str, ...]) -> str | None:
     return " ".join(words) or None
-
-
-def _flag(value: bool) -> str:
-    return "Y" if value else "N"
 
 
 def _requests(*hosts: Any) -> Any:
@@ -418,6 +396,11 @@ def _job_fields(given: Any) -> Any:
     return given
 
 
+def _or_none(reads: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Return a reader that takes "" for none, too."""
+    return lambda value: "" if value == "" else reads(value)
+
+
 def _form(reads: Callable[..., Any], schema: dict[str, Any]) -> Any:
     """Return the type of keys that a function reads, with their JSON Schema."""
     return Annotated[Any, PlainValidator(reads), WithJsonSchema(schema)]
@@ -431,7 +414,7 @@ KINDS: dict[str, FieldKind] = {
     "text": FieldKind(Text),
     "line": FieldKind(Line),
     "requirement": FieldKind(Text),
-    "job_group_or_none": FieldKind(_form(_job_group, _NAME)),
+    "job_group_or_none": FieldKind(_form(_or_none(names.check_job_group), _NAME)),
     "words": FieldKind(Words, _joined),
     "listed_words": FieldKind(Words, list),
     "names": FieldKind(Names, _joined),
@@ -445,7 +428,7 @@ KINDS: dict[str, FieldKind] = {
     "direction": FieldKind(_choice(("top", "bottom"))),
     "load": FieldKind(Annotated[dict[str, float], PlainValidator(_load)], dict),
     "job_fields": FieldKind(Annotated[Any, PlainValidator(_job_fields)]),
-    "flag": FieldKind(YesNo, _flag),
+    "flag": FieldKind(YesNo, lambda value: "Y" if value else "N"),
     "boolean": FieldKind(YesNo),
     "whole": FieldKind(Whole, number=True),
     "count": FieldKind(CountOrNone, number=True),
@@ -456,7 +439,11 @@ KINDS: dict[str, FieldKind] = {
         _form(_positive, {"type": "number", "exclusiveMinimum": 0}), _shortest, number=True
     ),
     "percent": FieldKind(Number, _shortest, number=True),
-    "minutes": FieldKind(_form(_minutes, _DURATION), text.minutes, checks=Duration),
+    "minutes": FieldKind(
+        _form(partial(text.positive_duration, unit=MINUTE), _DURATION),
+        text.minutes,
+        checks=Duration,
+    ),
     "seconds": FieldKind(Duration),
     "own_run_limit": FieldKind(
         _form(text.own_run_limit, _DURATION), text.own_run_limit_text, checks=Duration
@@ -487,7 +474,7 @@ KINDS: dict[str, FieldKind] = {
     "windows": FieldKind(_form(_windows, _TEXT)),
     "dialect": FieldKind(Dialect),
     "host_status": FieldKind(_form(_host_status, {"enum": list(HOST_STATUSES)})),
-    "machine": FieldKind(_form(_machine_name, _NAME)),
+    "machine": FieldKind(_form(_or_none(_new_name), _NAME)),
     "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
     "family": FieldKind(Literal["LSF", "OpenLava", "volclava", "Slurm"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),

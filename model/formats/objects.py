@@ -77,7 +77,8 @@ def attribute_place(finding: Finding, instance: Instance) -> Finding:
         return replace(finding, place=("params", *(keys.get(str(key), key) for key in rest)))
     found: list[str | int] = [*_SECTIONS.get(section, (section,))]
     if rest and section in ("host_groups", "reservation_usage"):
-        rest = (_number(section, str(rest[0]), instance), *_members(section), *rest[1:])
+        key = "members" if section == "host_groups" else "resource"
+        rest = (_number(section, str(rest[0]), instance), key, *rest[1:])
     found += rest[:1]
     for key in rest[1:]:
         name = _FIELDS.get((section, str(key)))
@@ -88,10 +89,6 @@ def attribute_place(finding: Finding, instance: Instance) -> Finding:
             found.append("job")
         found.append(key if isinstance(key, int) else name)
     return replace(finding, place=tuple(found))
-
-
-def _members(section: str) -> Location:
-    return ("members",) if section == "host_groups" else ("resource",)
 
 
 def _number(section: str, name: str, instance: Instance) -> int:

@@ -277,7 +277,10 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
         queue = references.queues.get(job.queue)
         if queue is not None and queue.users and not references.admits(queue.users, job.user):
             yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
-        yield from _priority(place, job, instance.params.max_user_priority)
+        most = instance.params.max_user_priority
+        if most and job.priority > most:
+            message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
+            yield Finding((*place, "priority"), message)
         yield from _submission(place, job, queue)
 
     for section, jobs in waiting:
@@ -384,12 +387,6 @@ class _References:
         return seen
 
 
-def _priority(place: Location, job: Job, most: int) -> Iterator[Finding]:
-    if most and job.priority > most:
-        message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
-        yield Finding((*place, "priority"), message)
-
-
 def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:
     """Yield reasons for which bsub would refuse the job in this queue."""
     if queue is None:
@@ -484,22 +481,18 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         _usage,
         *([reservation_findings] if instance.advance_reservations else []),
         memory_findings,
-        _guarantees,
     )
     found: list[Finding] = []
     for part in parts:
         poll()
         found += part(instance)
+    if instance.service_classes or instance.guaranteed_pools:
+        found += guarantee_findings(instance)
     found += check_jobs(instance, poll)
     found += check_requirements(instance, poll)
     poll()
     found += _shares(instance)
     return found
-
-
-def _guarantees(instance: Instance) -> Iterator[Finding]:
-    if instance.service_classes or instance.guaranteed_pools:
-        yield from guarantee_findings(instance)
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:

@@ -95,7 +95,8 @@ class SacctTable:
 
 
 def _job(row: Mapping[str, str]) -> FinishedJob:
-    times = {name: _time(row, name) for name in ("submit", "eligible", "start", "end")}
+    names = ("submit", "eligible", "start", "end")
+    times = {name: values.stamp(row.get(name), UTC) or 0 for name in names}
     held = values.tres(row.get("alloctres", "")) or values.tres(row.get("reqtres", ""))
     count = values.whole(row.get("alloccpus") or row.get("ncpus"))
     cpus = int(held.get("cpu", count or 0)) or 1
@@ -121,10 +122,6 @@ def _job(row: Mapping[str, str]) -> FinishedJob:
         cpu_time=0.0,
         status=status,
     )
-
-
-def _time(row: Mapping[str, str], name: str) -> int:
-    return values.stamp(row.get(name), UTC) or 0
 
 
 def _shared_out(nodes: tuple[str, ...], cpus: int) -> dict[str, int]:
