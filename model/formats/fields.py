@@ -397,7 +397,7 @@ def _job_fields(given: Any) -> Any:
 
 
 def _or_none(reads: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Return a reader that takes "" for none, too."""
+    """Return a reader that also takes an empty text, which it keeps."""
     return lambda value: "" if value == "" else reads(value)
 
 

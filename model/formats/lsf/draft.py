@@ -296,8 +296,8 @@ class Draft:
     def located(self, findings: Iterable[Finding], source: str) -> tuple[Problem, ...]:
         """Return findings about the document as problems of its files, in document order."""
         unique = dict.fromkeys(findings)
-        told = (self._problem(finding, source) for finding in unique)
-        return tuple(sorted(told, key=lambda problem: (problem.source, problem.line or 0)))
+        found = (self._problem(finding, source) for finding in unique)
+        return tuple(sorted(found, key=lambda problem: (problem.source, problem.line or 0)))
 
     def _problem(self, finding: Finding, source: str) -> Problem:
         place = finding.place
