@@ -45,7 +45,7 @@ def to_document(instance: Instance) -> Plain:
     params = instance.params
     sections: Plain = {
         name: [
-            plain(item, _usual(item, instance.now))
+            plain(item, _defaults(item, instance.now))
             for item in getattr(instance, d.ATTRIBUTES.get(name, name))
         ]
         for name in d.FACT_SECTIONS
@@ -73,7 +73,7 @@ def to_document(instance: Instance) -> Plain:
     }
 
 
-def _usual(item: Any, now: int) -> Plain:
+def _defaults(item: Any, now: int) -> Plain:
     """Return the values that an entry need not give, other than defaults of its class."""
     once = isinstance(item, AdvanceReservation) and not item.windows
     return {"stamp": now} | ({"start": None, "end": None} if once else {})

@@ -310,7 +310,7 @@ Allocation: TypeAlias = Annotated[
     PlainValidator(names.allocation),
     WithJsonSchema({"type": ["string", "array", "object"]}),
 ]
-#: Slots of hosts in memory, where a mapping may be of any class.
+#: Slots of hosts in memory: a mapping of any class.
 Held: TypeAlias = Annotated[
     dict[str, int],
     PlainValidator(
