@@ -507,7 +507,7 @@ def _refusals(
     names = (name for n in count() if (name := f"job{n}") not in taken)
     jobs = [job if is_new else replace(job, id=next(names)) for job, _, is_new in asked]
     alone = replace(instance, running=(), pending=(), future=tuple(jobs))
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for problem in examine_objects(alone)[0] if jobs else ():
         if (match := _FUTURE.fullmatch(problem.path)) is None:
             continue
@@ -515,9 +515,9 @@ def _refusals(
         message, id = problem.message, str(getattr(job, "id", ""))
         if not is_new:
             message = message.replace(jobs[int(match[1])].id, f"job {id}")
-        if is_new or (id, message) not in told:
+        if is_new or (id, message) not in reported:
             yield key, match[2], message
-        told.add((id, message))
+        reported.add((id, message))
 
 
 def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
