@@ -606,8 +606,10 @@ def _limits(instance: Instance) -> Iterator[Finding]:
         for name in () if per_host else limit.percentages:
             yield Finding((*place, name.upper()), "a percentage needs PER_HOST")
         for item in CONSUMERS:
-            scope, names = item.scope(limit), defined.get(item.field)
-            for name in () if scope is None or names is None else (*scope.names, *scope.excluded):
+            if (scope := item.scope(limit)) is None or item.field not in defined:
+                continue
+            names = defined[item.field]
+            for name in (*scope.names, *scope.excluded):
                 if name != "all" and name not in names:
                     key = item.per_field if scope.each else item.field
                     noun = "host or host group" if names is hosts else item.noun
