@@ -77,8 +77,8 @@ def attribute_place(finding: Finding, instance: Instance) -> Finding:
         return replace(finding, place=("params", *(keys.get(str(key), key) for key in rest)))
     found: list[str | int] = [*_SECTIONS.get(section, (section,))]
     if rest and section in ("host_groups", "reservation_usage"):
-        key = "members" if section == "host_groups" else "resource"
-        rest = (_number(section, str(rest[0]), instance), key, *rest[1:])
+        within = "members" if section == "host_groups" else "resource"
+        rest = (_number(section, str(rest[0]), instance), within, *rest[1:])
     found += rest[:1]
     for key in rest[1:]:
         name = _FIELDS.get((section, str(key)))

@@ -808,9 +808,10 @@ class _Jobs:
         asked = (seen.res_req,) if seen.res_req else ()
         res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
         home = self.domains.known(seen.from_host)
+        printed: dict[str, Any] = {field: getattr(seen, field) for field in _AS_SEEN}
+        printed |= {field: getattr(seen, field) or None for field in _LIMITS}
         return Job(
-            **{name: getattr(seen, name) for name in _AS_SEEN},
-            **{name: getattr(seen, name) or None for name in _LIMITS},
+            **printed,
             slots=slots or 1,
             queue=seen.queue or self.base.params.default_queue,
             res_req=res_req,

@@ -142,7 +142,7 @@ def _limit(row: Mapping[str, str], line: int, reading: Reading) -> Iterator[Seen
         for title, kind in titles(LIMIT_CONSUMERS, PLAIN)
         if (text := row.get(title, "-").strip()) not in ("", "-", "all")
     }
-    scope = {key: consumers.get(key, ()) for key in ("users", "queues", "hosts")}
+    scope: dict[str, Any] = {key: consumers.get(key, ()) for key in ("users", "queues", "hosts")}
     reading.at(f"limit {row.get('NAME', '')}", line, Touched(**scope))
     known = dict(titles(LIMIT_AMOUNTS, PLAIN))
     amounts, used = {}, {}

@@ -289,14 +289,15 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
     exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies or not seen.long else "N")
     held = seen.reservation
     cycles = None if held is None else max(1, round(held / base.params.mbd_sleep_time))
+    printed: dict[str, Any] = {name: getattr(seen, name) for name in _AS_SEEN}
+    printed |= {name: getattr(seen, name) or None for name in _LIMITS}
     queue = Queue(
         seen.name,
         priority=1 if seen.priority is None else seen.priority,
         hosts=wanted,
         excluded_hosts=excluded,
         users=users,
-        **{name: getattr(seen, name) for name in _AS_SEEN},
-        **{name: getattr(seen, name) or None for name in _LIMITS},
+        **printed,
         slots=processor_limit(" ".join(map(str, seen.tasks))) if seen.tasks else None,
         backfill="BACKFILL" in seen.policies,
         slot_reserve=None if seen.resource_reserve else cycles,
