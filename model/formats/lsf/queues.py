@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from ...configuration import Queue
+from ...configuration import CONSUMERS, Queue, User, UserGroup
 from ...display import MINUTE
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
@@ -264,8 +264,6 @@ def read_applications(
 
 
 USER_SECTIONS = ("UserGroup", "User", "UserMap")
-_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES", "PRIORITY"})
-_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P", "PRIORITY"})
 
 
 def read_users(
@@ -293,17 +291,15 @@ def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     else:
         item.take("USER_SHARES", plain=False)
     item.take("PRIORITY")
-    note_rest(notes, entry, "user group", _GROUP, name)
+    note_rest(notes, entry, "user group", lsf_keys(UserGroup), name)
     draft.add("user_groups", item)
 
 
 def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     item = Item(entry)
     item.put("name", entry.text("USER_NAME"), "USER_NAME")
-    item.take("MAX_JOBS")
-    item.take("JL/P")
-    item.take("PRIORITY")
-    note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
+    take_plain(item, User)
+    note_rest(notes, entry, "user", lsf_keys(User), entry.text("USER_NAME"))
     draft.add("users", item)
 
 
@@ -316,10 +312,7 @@ RESOURCE_SECTIONS = (
     "SharedResourceExport",
 )
 _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE", "LICENSE")
-_SCOPES = (
-    ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT",
-     "APPS", "PER_APP", "LIC_PROJECTS", "PER_LIC_PROJECT"]
-)  # fmt: skip
+_SCOPES = [key.upper() for item in CONSUMERS for key in (item.field, item.per_field)]
 #: INELIGIBLE only says how the pending time of a job counts.
 _TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
 #: Amounts that nothing here counts.
