@@ -1,8 +1,8 @@
 """How long one placement takes on so many hosts in units of 16, with requests in proportion.
 
-Run: python benchmarks/placement.py [--hosts 5000]. Times are in milliseconds: `fits` is what the earliest-start
-search calls some 15 times a job, `place` is called once (medians); CP-SAT is its model alone, of
-the processor and once, for the same question.
+Run: python benchmarks/placement.py [--hosts 5000]. Times are in milliseconds: `fits` is what the
+earliest-start search calls some 15 times a job, `place` is called once (medians); CP-SAT is its
+model alone, of the processor and once, for the same question.
 """
 
 from __future__ import annotations
