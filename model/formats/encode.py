@@ -29,7 +29,7 @@ from ..errors import InputError
 from ..facts import known_fields
 from ..input_limits import limits
 from ..instance import AdvanceReservation, Instance
-from ..job import Job, arrays_of, elements
+from ..job import Job, RunningJob, arrays_of, elements
 from . import document as d
 from . import text
 from .fields import plain
@@ -310,12 +310,8 @@ def _document(instance: Instance) -> Plain:
 
 
 def _readable(entry: Plain) -> Plain:
-    return {
-        name: format_duration(value)
-        if name in _SECONDS and value and value != "unlimited"
-        else value
-        for name, value in entry.items()
-    }
+    timed = [name for name in entry if name in _SECONDS and entry[name] not in (0, "unlimited")]
+    return entry | {name: format_duration(entry[name]) for name in timed}
 
 
 def dump_json(instance: Instance) -> str:

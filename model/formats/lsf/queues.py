@@ -333,9 +333,8 @@ def read_resources(
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
         elif section.name == POOL:
-            for name, entry in named_entries(
-                section, "NAME", "a guaranteed resource pool", problems
-            ):
+            what = "a guaranteed resource pool"
+            for name, entry in named_entries(section, "NAME", what, problems):
                 read_pool(name, entry, draft, notes)
         else:
             reason = "LSF sets resources aside by it; here none are"
