@@ -627,8 +627,8 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
     elif option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
     elif option in _OF_FIELDS:
-        field, read = _OF_FIELDS[option]
-        found.fields[field] = read(value)
+        name, reads = _OF_FIELDS[option]
+        found.fields[name] = reads(value)
     elif option in _VALUES:
         _VALUES[option](found, value)
     else:
