@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.solver import memory
+from slotwise.solver import budget as budgets
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.first_fit import plan_first_fit
@@ -14,13 +14,13 @@ from slotwise.solver.problem import PlanningProblem
 
 def test_what_a_limit_on_the_process_leaves_is_asked() -> None:
     resource = pytest.importorskip("resource")
-    before = memory.memory_available()
+    before = budgets.memory_available()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = before  # far above what tests take
     try:
         resource.setrlimit(resource.RLIMIT_AS, (int(8e9), hard))
-        assert memory.memory_available() < 8e9 / memory.MB
-        assert memory.memory_available() <= used
+        assert budgets.memory_available() < 8e9 / budgets.MB
+        assert budgets.memory_available() <= used
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 

@@ -16,9 +16,10 @@ from slotwise import (
     RunningJob,
     Scope,
 )
+from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import FutureArrivals
-from slotwise.solver.forecast.history import Ended, history_of
-from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints, keys_of
+from slotwise.solver.forecast.history import AskedJobs, Ended, PastJobs, history_of, ints, keys_of
+from slotwise.solver.forecast.moment import PoolWorld
 
 HOUR = 3600
 
@@ -43,6 +44,35 @@ def coming_of(*jobs: tuple[int, int, int, int]) -> FutureArrivals:
     """Jobs that come, from (submit, run time, limit, slots)."""
     columns = [ints(column) for column in zip(*jobs, strict=True)] or [ints([])] * 4
     return FutureArrivals(*columns, ints(range(len(jobs))))
+
+
+def world_in_replay(log: Workload, start, procs: int, row: int, policy: str):
+    """The pool as job `row` of a replayed log is submitted, its run times, and who comes then.
+
+    log: in canonical form; start: of each job.
+    """
+    now = int(log.submit[row])
+    end = start + log.run_time
+    before = np.arange(row + 1)
+    running = before[(start[before] < now) & (end[before] >= now)]
+    running = running[np.argsort(start[running], kind="stable")]
+    waiting = before[start[before] >= now]
+    rows = np.concatenate((running, waiting))
+    elapsed = np.where(start[rows] < now, now - start[rows], -1)
+    jobs = AskedJobs(
+        keys_of(map(str, log.job[rows].tolist())),
+        log.user[rows],
+        log.req_time[rows],
+        log.procs[rows],
+        log.submit[rows],
+        elapsed,
+    )
+    asked = np.flatnonzero(elapsed < 0)
+    later = np.arange(row + 1, len(log))
+    coming = FutureArrivals(
+        log.submit[later], log.run_time[later], log.req_time[later], log.procs[later], later
+    )
+    return PoolWorld(now, procs, jobs, asked, policy), rows, coming
 
 
 def cluster(seed: int, *, fair: bool = False) -> Instance:
