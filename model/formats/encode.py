@@ -26,9 +26,10 @@ from ..configuration import (
     with_default_queue,
 )
 from ..errors import InputError
+from ..facts import known_fields
 from ..input_limits import limits
 from ..instance import AdvanceReservation, Instance
-from ..job import Job, arrays_of, elements
+from ..job import Job, RunningJob, arrays_of, elements
 from . import document as d
 from . import text
 from .fields import plain
@@ -249,23 +250,14 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
     return entries
 
 
-#: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
-_DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time", "think_time")
-_INSTANTS = (
-    "start",
-    "finish",
-    "end",
-    "submit",
-    "begin",
-    "deadline",
-    "stamp",
-    "since",
-    "rest_until",
+#: Keys whose seconds YAML shows as ``90m``, and the sections that have them.
+_SECONDS = frozenset(
+    item.key
+    for kind in (Job, RunningJob, *d.FACT_SECTIONS.values())
+    for item in known_fields(kind).values()
+    if item.fact.kind in ("seconds", "own_run_limit", "elapsed", "instant", "stamp")
 )
-_TIMED = (
-    *("advance_reservations", "share_usage", "pool_usage", "held", "lsf_says"),
-    *("running", "pending", "future"),
-)
+_TIMED = (*d.FACT_SECTIONS, "running", "pending", "future")
 
 
 def dump(instance: Instance) -> str:
@@ -318,11 +310,8 @@ def _document(instance: Instance) -> Plain:
 
 
 def _readable(entry: Plain) -> Plain:
-    timed = (*_DURATIONS, *_INSTANTS)
-    return {
-        name: format_duration(value) if name in timed and value and value != "unlimited" else value
-        for name, value in entry.items()
-    }
+    timed = [name for name in entry if name in _SECONDS and entry[name] not in (0, "unlimited")]
+    return entry | {name: format_duration(entry[name]) for name in timed}
 
 
 def dump_json(instance: Instance) -> str:

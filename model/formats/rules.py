@@ -174,20 +174,14 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
     """Yield warnings about shares of users that appear nowhere else, often a typing error."""
     if not users:
         return
-    lists: list[tuple[Location, tuple[tuple[str, int], ...]]] = [
-        (("queues", i, "FAIRSHARE"), queue.user_shares or ())
-        for i, queue in enumerate(instance.queues)
-    ]
-    lists += [
-        (("host_partitions", i, "USER_SHARES"), partition.user_shares)
-        for i, partition in enumerate(instance.partitions)
-    ]
+    from ..share_rules import share_lists
+
     known = users | SHARE_KEYWORDS
-    for place, shares in lists:
+    for path, shares in share_lists(instance):
         for name, _ in shares:
             if name not in known and not name.endswith("@"):
                 message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
-                yield Finding(place, message, warning=True, undefined=True)
+                yield Finding(_location(path), message, warning=True, undefined=True)
 
 
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
@@ -648,7 +642,11 @@ def _shares(instance: Instance) -> Iterator[Finding]:
 def _place(problem: Problem, jobs: dict[str, Location]) -> Location:
     if problem.path in jobs:
         return jobs[problem.path]
-    return tuple(int(number) if number else name for name, number in _STEP.findall(problem.path))
+    return _location(problem.path)
+
+
+def _location(path: str) -> Location:
+    return tuple(int(number) if number else name for name, number in _STEP.findall(path))
 
 
 def _job_places(instance: Instance) -> dict[str, Location]:

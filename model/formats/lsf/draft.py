@@ -122,6 +122,17 @@ def entries(
     return _rows(section, lines, problems) if table else [_pairs(section, lines, problems)]
 
 
+def named_entries(
+    section: LsfSection, key: str, what: str, problems: Problems
+) -> Iterator[tuple[str, LsfEntry]]:
+    """Yield name and entry of a section that is no table; without a name it is an error."""
+    for entry in entries(section, problems, table=False):
+        if name := entry.text(key):
+            yield name, entry
+        else:
+            problems.add(entry.place, f"{what} needs a name", f"{section.name}.{key}")
+
+
 def _pairs(section: LsfSection, lines: Iterable[Line], problems: Problems) -> LsfEntry:
     values: dict[str, Value] = {}
     keys: dict[str, str] = {}

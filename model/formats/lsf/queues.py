@@ -16,7 +16,7 @@ from ...resreq import Options, ResreqError, heeded_part
 from ..names import expand_range, tokens
 from ..units import format_duration, parse_duration
 from .cluster import Machine
-from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, named_entries
 from .guarantees import POOL, read_pool
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
@@ -108,11 +108,7 @@ def read_queues(
         if section.name != "Queue":
             notes.not_modelled("lsb.queues", section.name)
             continue
-        for entry in entries(section, problems, table=False):
-            name = entry.text("QUEUE_NAME")
-            if not name:
-                problems.add(entry.place, "a queue needs a name", "Queue.QUEUE_NAME")
-                continue
+        for name, entry in named_entries(section, "QUEUE_NAME", "a queue", problems):
             found.append(entry)
             item = _queue(entry, names, notes)
             put_requirement(item, shared, notes, f"queue {name}")
@@ -248,11 +244,7 @@ def read_applications(
         if section.name != "Application":
             notes.not_modelled("lsb.applications", section.name)
             continue
-        for entry in entries(section, problems, table=False):
-            name = entry.text("NAME")
-            if not name:
-                problems.add(entry.place, "an application profile needs a name", "Application.NAME")
-                continue
+        for name, entry in named_entries(section, "NAME", "an application profile", problems):
             item = Item(entry)
             item.put("name", name, "NAME")
             take_plain(item, Application)
@@ -341,8 +333,9 @@ def read_resources(
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
         elif section.name == POOL:
-            for entry in entries(section, problems, table=False):
-                read_pool(entry, draft, notes, problems)
+            what = "a guaranteed resource pool"
+            for name, entry in named_entries(section, "NAME", what, problems):
+                read_pool(name, entry, draft, notes)
         else:
             reason = "LSF sets resources aside by it; here none are"
             notes.may_differ(section.name, reason, notes.at(section.place))
