@@ -14,7 +14,7 @@ from reserved_enumerator import earliest_starts, reserved_instance
 from sampling import some
 from slotwise import AdvanceReservation, Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.main import app
-from slotwise.solver.rules.reservations import (
+from slotwise.solver.rules.omitted import (
     AFTER_OPEN,
     BY_RUN_LIMIT,
     EXCLUSIVE,
@@ -93,17 +93,6 @@ def test_the_documents_numbers() -> None:
     assert any(SUSPENDED in note for note in planned.notes)
     kept = replace(wanted, advance_reservations=(replace(item, suspends=False),))
     assert not any(each.held[0][1] == 140 for each in sw.simulate(kept, cycle=0).jobs)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_an_open_one_lets_its_jobs_go_on(method: str) -> None:
-    wanted = site(in_it("1", run_limit=500, begin=150), item=replace(BOOKED, open=True))
-    found = sw.plan(wanted, method=method)
-    assert (found["1"].start, found["1"].finish) == (150, 650)
-    run = sw.simulate(wanted, cycle=0)
-    assert (run["1"].start, run["1"].end, run["1"].status) == (150, 650, "done")
-    closed = sw.simulate(site(in_it("1", run_limit=500, begin=150)), cycle=0)
-    assert (closed["1"].end, closed["1"].status) == (200, "killed")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -105,16 +105,11 @@ def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[C
         hosts[name] = tuple(dict.fromkeys(inside))
         if inside:
             above = parents.get(name) if regular else None
-            units.append(
-                ComputeUnit(names[name], _type(height), hosts[name], names.get(above or ""))
-            )
+            kind = f"level{height}" if height else LEAF
+            units.append(ComputeUnit(names[name], kind, hosts[name], names.get(above or "")))
     if not regular:
         notes.append("switches are no regular tree: the lowest are read alone")
     return tuple(dict.fromkeys(unit.type for unit in units)), tuple(units)
-
-
-def _type(height: int) -> str:
-    return f"level{height}" if height else LEAF
 
 
 def _height(name: str, switches: Mapping[str, SlurmSwitch], above: Sequence[str] = ()) -> int:
