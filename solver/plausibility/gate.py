@@ -197,9 +197,7 @@ def _family(kind: Pending) -> str:
 
 
 def _kinds_in(text: str) -> Iterator[tuple[Pending | None, str]]:
-    """Yield the reasons in a text of bjobs, None for an unknown one, each with the resource that
-    it names.
-    """
+    """Yield the reasons in a text of bjobs, each with the resource that it names; None: unknown."""
     for part in re.split(r"[;\n]", text):
         words = _normalised(part)
         for pattern, kind in _patterns():

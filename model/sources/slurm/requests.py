@@ -157,8 +157,8 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         nodes = max(nodes, math.ceil(size.tasks / size.tasks_per_node))
         if size.tasks < nodes * size.tasks_per_node:
             found.omit(
-                f"{size.tasks} tasks on {nodes} nodes: planned with the room for "
-                f"{size.tasks_per_node} on each that Slurm looks for",
+                f"{size.tasks} tasks on {nodes} nodes: each needs free CPUs for "
+                f"{size.tasks_per_node}, as Slurm tests it; what it then holds may be less",
                 "shares",
                 "fit",
             )
