@@ -7,13 +7,13 @@ from slotwise import Cluster, Host, InputError, Instance, Job, Params, Queue
 from slotwise.model.resreq import (
     HostTable,
     ResreqError,
+    Simple,
     effective_requirement,
     order_hosts,
     parse,
     print_requirement,
     select_mask,
 )
-from slotwise.model.resreq.syntax import Simple
 
 TWICE = [
     ("select[a] select[b]", "select"),
