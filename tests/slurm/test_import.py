@@ -504,12 +504,10 @@ TOPOLOGY = (
 
 def test_switches_are_compute_units() -> None:
     found = instance_of({**texts_of("live"), "topology.txt": TOPOLOGY})
-    assert found.cluster.unit_types == ("leaf", "level1")
-    assert [(unit.name, unit.type, unit.hosts, unit.parent) for unit in found.cluster.units] == [
-        ("s1", "leaf", ("n1", "n2", "n3"), "top"),
-        ("switch_n4", "leaf", ("n4", "n5", "n6"), "top"),
-        ("top", "level1", ("n1", "n2", "n3", "n4", "n5", "n6"), None),
-    ]
+    assert found.cluster.unit_types == ("leaf",)
+    assert [(unit.name, unit.type, unit.hosts) for unit in found.cluster.units] == [
+        ("s1", "leaf", ("n1", "n2", "n3")), ("switch_n4", "leaf", ("n4", "n5", "n6")),
+    ]  # fmt: skip
     plain = instance_of(texts_of("live"))
     assert sw.plan(found).reservations == sw.plan(plain).reservations
     assert from_document(to_document(found)) == found
@@ -542,7 +540,7 @@ NETWORKS = """---
 def test_topology_yaml_counts_before_topology_conf() -> None:
     conf = "SwitchName=all Nodes=n[1-6]\n"
     found = instance_of({**texts_of("live"), "a.conf": conf, "topology.yaml": NETWORKS})
-    assert {unit.name for unit in found.cluster.units} == {"s1", "s2", "root"}
+    assert {unit.name for unit in found.cluster.units} == {"s1", "s2"}
     alone = instance_of({**texts_of("live"), "a.conf": conf})
     assert [unit.name for unit in alone.cluster.units] == ["all"]
 

@@ -31,9 +31,8 @@ def preemptions(
 
     nodes: of each partition.
     """
-    settings = {name.lower(): value for name, value in seen.settings.items()}
-    kind = settings.get("preempttype", "").lower().rpartition("/")[2]
-    modes = _modes(seen, settings.get("preemptmode", "off"))
+    kind = seen.settings.get("preempttype", "").lower().rpartition("/")[2]
+    modes = _modes(seen, seen.settings.get("preemptmode", "off"))
     if kind in ("none", "(null)") or not any(modes.values()):
         return
     tiers = {item.name: item.tier for item in seen.partitions}

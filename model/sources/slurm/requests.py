@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from ...display import some
 from ...job import HostRequest
 from ...omissions import Change, Omission, OmissionMark
-from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
+from .seen import SlurmJob, SlurmJobSize
 from .site import (
     FEATURE,
     PARTS_OF_GPUS,
@@ -76,19 +76,19 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
     _gres(size, facts, found, of_job=_on_one(size) or (is_beyond and size.nodes == 1))
-    _features(job.places.features, job.size, facts, found)
-    _licences(job.places.licences, found)
+    _features(job.features, job.size, facts, found)
+    _licences(job.licences, found)
     _nodes(job, facts, found)
     _sharing(job, facts, found)
-    _switches(job.places, facts, found)
+    _switches(job, facts, found)
     _split_tasks(job.size, facts, found)
     if found.span != "hosts=1":
         for kind in facts.networks(job.partitions):
             found.omit(f"network topology {kind}: any nodes are taken together")
     for what, value in job.named:
         found.omit(f"{what} ({value})")
-    if job.places.preferred:
-        found.omit(f"--prefer {job.places.preferred}, which Slurm tries for now only")
+    if job.preferred:
+        found.omit(f"--prefer {job.preferred}, which Slurm tries for now only")
     if job.min_limit:
         found.omit(
             f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
@@ -121,7 +121,7 @@ def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
     size = job.size
     partitions = [item.nodes for name, item in facts.partitions.items() if name in job.partitions]
     inside = {name for names in partitions for name in names or facts.nodes} or {*facts.nodes}
-    free = [facts.nodes[name] for name in inside.difference(job.places.excluded) & {*facts.nodes}]
+    free = [facts.nodes[name] for name in inside.difference(job.excluded) & {*facts.nodes}]
     most = size.max_nodes or len(free)
     nodes, is_beyond = size.nodes, size.nodes > len(free)
     wanted = [
@@ -353,9 +353,9 @@ def licence_counts(text: str) -> Iterator[tuple[str, int]]:
 
 def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Add the nodes that a job must have, and the nodes that it must not have."""
-    places, size = job.places, job.size
-    known = [name for name in places.required if name in facts.nodes]
-    if len(known) < len(places.required):
+    size = job.size
+    known = [name for name in job.required if name in facts.nodes]
+    if len(known) < len(job.required):
         found.omit("required nodes that no input describes", mark="fit")
     most = 1 if size.tasks == 1 else size.max_nodes
     if known and len(known) in (most, size.tasks):
@@ -364,11 +364,11 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.hosts = (HostRequest(known[0], first=True), HostRequest("others"))
     elif known:
         found.omit(f"nodes that it must have ({some(known)})")
-    found.selects += [f"hname != {name}" for name in places.excluded if name in facts.nodes]
+    found.selects += [f"hname != {name}" for name in job.excluded if name in facts.nodes]
 
 
 def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
-    kind = job.places.sharing
+    kind = job.sharing
     partition = facts.partitions.get(job.partitions[0]) if job.partitions else None
     if partition is not None and partition.sharing.startswith("EXCLUSIVE"):
         kind = "none"
@@ -386,9 +386,9 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.omit("-s (--oversubscribe): taken as sharing no CPU", "amounts")
 
 
-def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> None:
+def _switches(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Leaf switches of --switches, as compute units."""
-    count, wait = places.switches, places.switch_wait
+    count, wait = job.switches, job.switch_wait
     if not count:
         return
     if not facts.leaf:
