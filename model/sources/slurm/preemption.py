@@ -5,7 +5,7 @@ No method preempts jobs of Slurm, so that each pair of them is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...display import some
@@ -82,7 +82,7 @@ def _victims(
     tiers: Mapping[str, int],
     *,
     by_qos: bool,
-) -> Iterator[tuple[list[SlurmJob], _May]]:
+) -> Iterator[tuple[list[SlurmJob], Callable[[_WaitingThere], bool]]]:
     """Yield running jobs that are alike in this, and which pending jobs may preempt them."""
     groups: dict[tuple[str, str], list[SlurmJob]] = {}
     for job in running:
@@ -94,17 +94,8 @@ def _victims(
         for name in row.values.get("preempt", "").split(","):
             over.setdefault(name.strip(), set()).add(row.name)
     for (partition, qos), jobs in groups.items():
-        yield jobs, _May(frozenset(over.get(qos, ())) if by_qos else None, tiers.get(partition, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class _May:
-    """Whether a pending job may preempt some running jobs."""
-
-    #: QOS whose jobs may, None if the tier decides.
-    qos: frozenset[str] | None
-    #: Tier of the running jobs.
-    tier: int
-
-    def __call__(self, item: _WaitingThere) -> bool:
-        return item.tier > self.tier if self.qos is None else item.seen.qos in self.qos
+        least, stronger = tiers.get(partition, 1), over.get(qos, ())
+        if by_qos:
+            yield jobs, lambda item, stronger=stronger: item.seen.qos in stronger
+        else:
+            yield jobs, lambda item, least=least: item.tier > least

@@ -273,26 +273,20 @@ def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
     """Return the generic resources of each node, number by name; what is guessed is omitted."""
     wanted = dict(size.gres_per_node)
     tasks = size.tasks_per_node or (size.tasks if _on_one(size) else 0)
-    for name, count in size.gres_per_task.items():
-        on_node = tasks or math.ceil(size.tasks / max(1, size.nodes))
-        wanted[name] = wanted.get(name, 0) + count * on_node
-        if not tasks and size.tasks > 1:
-            found.omit(
-                f"{count} {name} of every task: taken as {count * on_node} on every node",
-                "amounts",
-                "fit",
-                _moves_with(name, size),
-            )
-    for name, count in size.gres_per_job.items():
-        nodes = max(1, size.nodes)
-        wanted[name] = wanted.get(name, 0) + math.ceil(count / nodes)
-        if nodes > 1 or size.max_nodes != 1:
-            found.omit(
-                f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node",
-                "amounts",
-                "fit",
-                _moves_with(name, size),
-            )
+    nodes = max(1, size.nodes)
+    of_tasks, of_job = size.gres_per_task.items(), size.gres_per_job.items()
+    parts = [
+        (name, count, "every task", count * (tasks or math.ceil(size.tasks / nodes)),
+         not tasks and size.tasks > 1) for name, count in of_tasks
+    ] + [
+        (name, count, "the job", math.ceil(count / nodes), nodes > 1 or size.max_nodes != 1)
+        for name, count in of_job
+    ]  # fmt: skip
+    for name, count, whose, share, is_guess in parts:
+        wanted[name] = wanted.get(name, 0) + share
+        if is_guess:
+            text = f"{count} {name} of {whose}: taken as {share} on every node"
+            found.omit(text, "amounts", "fit", _moves_with(name, size))
     return wanted
 
 

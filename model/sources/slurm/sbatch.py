@@ -285,25 +285,21 @@ def _read_words(
         word = rest.pop(0)
         if word == "--":
             break
-        if wrong := _misread(word, known):
-            found.problems.append(Problem(wrong, line=number or None))
-            return []
         name, value = _name_and_value(word)
         if is_interactive and not word.startswith("--"):
             name = _INTERACTIVE_SHORT.get(word[:2], name)
-        if name not in known:
+        if value is None and name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
+            value = ""
+        wrong = _misread(word, known)
+        if not wrong and name not in known:
             close = nearest(f"--{name}", [f"--{other}" for other in sorted(known)])
-            found.problems.append(Problem(f"unknown option {word!r}{close}", line=number or None))
+            wrong = f"unknown option {word!r}{close}"
+        elif value is None and not rest:
+            wrong = wrong or f"--{name}: needs a value"
+        if wrong:
+            found.problems.append(Problem(wrong, line=number or None))
             return []
-        if value is None:
-            if name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
-                value = ""
-            elif rest:
-                value = rest.pop(0)
-            else:
-                found.problems.append(Problem(f"--{name}: needs a value", line=number or None))
-                return []
-        own[name] = value
+        own[name] = rest.pop(0) if value is None else value
     for name, value in own.items():  # the last of equal options in one text applies
         if name not in found.given:
             found.given[name] = value

@@ -251,18 +251,6 @@ class SlurmLicence:
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmSwitch:
-    """One switch of the network, above nodes or above other switches."""
-
-    #: Name of the switch.
-    name: str
-    #: Names of the nodes connected to the switch.
-    nodes: tuple[str, ...] = ()
-    #: Names of the switches one level lower.
-    switches: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SlurmLimit:
     """Limits of a QOS, or of an association, by Slurm's names of them (``GrpTRES`` …)."""
 
@@ -350,8 +338,8 @@ class SlurmState:
     network: str = ""
     #: Kinds of network topologies by name; that of topology.conf has an empty one.
     networks: dict[str, str] = field(default_factory=dict)
-    #: Switches of the network topology of the cluster.
-    switches: list[SlurmSwitch] = field(default_factory=list)
+    #: Nodes of each leaf switch of the network topology of the cluster.
+    leaves: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: Rows of sshare.
     shares: list[SlurmShare] = field(default_factory=list)
     #: Rows of sprio.

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 from ...cluster import Cluster, ComputeUnit, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
@@ -24,7 +25,7 @@ from ...slurm_version import PARTS_OF_TASKS, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .priorities import priority_text
-from .seen import SlurmNode, SlurmPartition, SlurmState, SlurmSwitch
+from .seen import SlurmNode, SlurmPartition, SlurmState
 from .select_words import words_of
 from .several_partitions import PartitionGroups
 
@@ -47,8 +48,13 @@ def read_networks(text: Text, seen: SlurmState) -> None:
     Raises ValueError with what is wrong.
     """
     if not OF_YAML.search(text.content):
-        seen.switches = _switches(text)
-        seen.networks[""] = "tree" if seen.switches else "block"
+        seen.networks[""] = "tree" if SWITCHES.search(text.content) else "block"
+        for number, line in enumerate(text.content.splitlines(), start=1):
+            facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
+            try:
+                _add_switch(seen, *map(facts.get, ("switchname", "nodes", "switches")))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
         return
     listed = parse(text.content, text.source, json_text=False)
     if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
@@ -60,36 +66,24 @@ def read_networks(text: Text, seen: SlurmState) -> None:
     seen.network = str(default["topology"])
     tree = default.get("tree")
     for item in tree.get("switches") or () if isinstance(tree, Mapping) else ():
-        lists = [values.host_list(item.get(what) or "") for what in ("nodes", "children")]
-        seen.switches += [SlurmSwitch(name, *lists) for name in values.host_list(item["switch"])]
+        _add_switch(seen, item["switch"], item.get("nodes"), item.get("children"))
 
 
-def _switches(text: Text) -> list[SlurmSwitch]:
-    found = []
-    for number, line in enumerate(text.content.splitlines(), start=1):
-        facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
-        if not SWITCHES.match(line):
-            continue
-        try:
-            lists = [values.host_list(facts.get(what, "")) for what in ("nodes", "switches")]
-            for name in values.host_list(facts["switchname"]):
-                found.append(SlurmSwitch(name, *lists))
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-    return found
+def _add_switch(seen: SlurmState, names: Any, nodes: Any, below: Any) -> None:
+    """Add leaf switches: those with switches below have no say in ``--switches``."""
+    switches, inside, others = map(values.host_list, (names, nodes, below))
+    if not others:
+        seen.leaves |= dict.fromkeys(switches, inside)
 
 
 def units_of(seen: SlurmState) -> Iterator[ComputeUnit]:
-    """Yield the leaf switches with known nodes: those above have no say in ``--switches``."""
-    nodes, switches = ({item.name for item in items} for items in (seen.nodes, seen.switches))
-    home: dict[str, str] = {}
-    for item in seen.switches:
-        if switches.isdisjoint(item.switches):
-            known = (host for host in dict.fromkeys(item.nodes) if host in nodes)
-            inside = tuple(n for n in known if home.setdefault(n, item.name) == item.name)
-            if inside:
-                name = f"switch_{item.name}" if item.name in nodes else item.name
-                yield ComputeUnit(name, LEAF, inside)
+    """Yield the leaf switches with known nodes, each node in the first one."""
+    names = {node.name for node in seen.nodes}
+    left = set(names)
+    for name, listed in seen.leaves.items():
+        if inside := tuple(host for host in dict.fromkeys(listed) if host in left):
+            yield ComputeUnit(f"switch_{name}" if name in names else name, LEAF, inside)
+            left.difference_update(inside)
 
 
 #: Alternatives in brackets, and features that every node must have before and behind them.
@@ -302,7 +296,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         features=frozenset(feature_name(name) for node in seen.nodes for name in node.features),
         memory_per_node=values.finite_megabytes(settings.get("defmempernode")),
         memory_per_cpu=values.finite_megabytes(settings.get("defmempercpu")),
-        leaf=LEAF if seen.switches else "",
+        leaf=LEAF if seen.leaves else "",
         splits_tasks=_splitting(seen.version),
         matching=frozenset(_matching(seen)),
         network=_network(seen, settings.get("topologyplugin", "")),
@@ -547,7 +541,7 @@ def select_text(facts: SlurmSite) -> str:
     words += ["memory"] if facts.has_memory else []
     words += ["linear"] if facts.whole_nodes else []
     words += [f"TopologyPlugin=topology/{facts.network}"] if facts.network not in _FLAT else []
-    words += _memory_words("", facts.memory_per_node, facts.memory_per_cpu)
+    words += _memory_words("", facts)
     for item in facts.partitions.values():
         if item.sharing != "NO":
             words.append(f"{item.name}:OverSubscribe={item.sharing.replace(':', '/')}")
@@ -555,12 +549,12 @@ def select_text(facts: SlurmSite) -> str:
             words.append(f"{item.name}:MaxNodes={item.max_nodes}")
         if item.network:
             words.append(f"{item.name}:TopologyPlugin={item.network.replace(' ', '/')}")
-        words += _memory_words(f"{item.name}:", item.memory_per_node, item.memory_per_cpu)
+        words += _memory_words(f"{item.name}:", item)
     return ",".join(words)
 
 
-def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) -> list[str]:
-    named = (("DefMemPerNode", per_node), ("DefMemPerCPU", per_cpu))
+def _memory_words(prefix: str, of: SlurmSite | SlurmPartition) -> list[str]:
+    named = (("DefMemPerNode", of.memory_per_node), ("DefMemPerCPU", of.memory_per_cpu))
     return [f"{prefix}{name}={size:g}" for name, size in named if size]
 
 
