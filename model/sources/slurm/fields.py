@@ -123,14 +123,14 @@ JOBS = (
     _row("job", "het job", "het_job_id", "HetJobId"),
     _row("job", "threads per core", "threads_per_core", "Req:T"),
     _row("job", "contiguous nodes", "contiguous", "Contiguous", "named", "false no 0"),
-    _row("job", "leaf switches", "required_switches", "Switches"),
+    _row("job", "leaf switches", "required_switches minimum_switches", "Switches"),
     _row("job", "wait for switches", "maximum_switch_wait_time"),
     _row("job", "cores per socket", "cores_per_socket", "Req:C", "named"),
     _row("job", "sockets per node", "sockets_per_node", "Socks/Node", "named"),
-    _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec", "named", "0"),
+    _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec ThreadSpec", "named", "0"),
     _row("job", "tmp disk per node", "minimum_tmp_disk_per_node", "MinTmpDiskNode", "named", "0"),
     _row("job", "burst buffer", "burst_buffer", "BurstBuffer", "named"),
-    _row("job", "cluster features", "cluster_features", "", "named"),
+    _row("job", "cluster features", "cluster_features", "ClusterFeatures", "named"),
     _row("job", "federation", "federation_siblings_viable", "FedViableSiblings", "named"),
     _row("job", "oversubscription", "oversubscribe", "", "named", "false no 0"),
     _row("job", "tasks per core", "tasks_per_core", "NtasksPer:C", "named"),
@@ -144,11 +144,13 @@ JOBS = (
     _row("job", "gres by node", "gres_detail"),
     _row("job", "delay of boot", "delay_boot", "DelayBoot", "named", "0 00:00:00"),
     _row("job", "MCS label", "mcs_label", "MCS_label", "named"),
+    _row("job", "flags", "flags"),
+    _row("job", "choice of nodes", "", "SpreadJob SpreadSegments ConsolidateSegments", "named"),
     _row("job", "reboot", "reboot", "Reboot", "named", "false 0 no"),
     _inert(
         "job",
         "accrue_time admin_comment allocating_node association_id batch_features batch_flag "
-        "batch_host flags burst_buffer_state cluster command comment container container_id "
+        "batch_host burst_buffer_state cluster command comment container container_id "
         "current_working_directory cpu_frequency_minimum cpu_frequency_maximum "
         "cpu_frequency_governor derived_exit_code exit_code extra failed_node federation_origin "
         "federation_siblings_active group_id group_name het_job_id_set het_job_offset "
@@ -167,7 +169,11 @@ JOBS = (
         "Requeue Restarts RunTime SchedNodeList Scheduler StdErr StdIn StdOut "
         "SuspendTime SecsPreSuspend SubmitLine SystemComment "
         "WorkDir ResizeTime PreemptTime PreemptEligibleTime WCKey Container CpusPerTresBind "
-        "NodeAddr SegmentSize LicensesAlloc TresBind TresFreq DerivedExitCode",
+        "NodeAddr SegmentSize LicensesAlloc TresBind TresFreq DerivedExitCode BurstBufferState "
+        "ContainerID ContainerType CronJob CrontabSpec ExpeditedRequeue FailedNode "
+        "FedActiveSiblings FedOrigin GresAllowTaskSharing GresEnforceBind GresOneTaskPerSharing "
+        "KillOnInvalidDependent MemUpdate OOMKillStep ResvPorts SELinuxContext SLUID "
+        "StepMgrEnabled",
     ),
 )  # fmt: skip
 
@@ -208,7 +214,8 @@ NODES = (
         "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
         "Port Reason "
         "ReservationName ResumeAfterTime SlurmdStartTime Sockets SuspendTime TmpDisk Topology "
-        "Version",
+        "Version BcastAddr CpuBind Parameters RestrictedCoresPerGPU TLSCertLastRenewal "
+        "TLSCertTokenSet",
     ),
 )  # fmt: skip
 
@@ -259,7 +266,7 @@ PARTITIONS = (
         "tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden MaxMemPerCPU MaxMemPerNode NodeSets "
         "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES "
-        "TotalCPUs TotalNodes CpuBind",
+        "TotalCPUs TotalNodes CpuBind PowerDownOnIdle",
     ),
 )  # fmt: skip
 
@@ -273,13 +280,15 @@ RESERVATIONS = (
     _row("reservation", "users", "users", "Users"),
     _row("reservation", "accounts", "accounts", "Accounts"),
     _row("reservation", "groups", "groups", "Groups"),
+    _row("reservation", "partitions", "", "AllowedPartitions"),
+    _row("reservation", "qos", "", "QOS"),
     _row("reservation", "licences", "licenses", "Licenses", text),
     _inert(
         "reservation",
         "burst_buffer core_specializations features max_start_delay node_count partition "
         "purge_completed tres watts",
-        "BurstBuffer CoreIDs Duration Features MaxStartDelay NodeCnt NodeName PartitionName "
-        "State TRES Watts",
+        "BurstBuffer Comment CoreIDs Duration Features MaxStartDelay NodeCnt NodeName "
+        "PartitionName State TRES Watts",
     ),
 )
 

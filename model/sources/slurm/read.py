@@ -22,12 +22,20 @@ from .seen import (
 
 #: Reasons of a job that a user or an administrator holds.
 _HELD = ("jobhelduser", "jobheldadmin", "jobholdmaxrequeue")
+#: TRES of tasks that are no generic resources of nodes.
+_OF_TASKS = ("license/", "bb/")
+#: Flags of a job in JSON that no method takes into account: they choose its nodes.
+_FLAGS = frozenset(
+    {"SPREAD_JOB", "PREFER_MINIMUM_NODE_COUNT", "SPREAD_SEGMENTS", "CONSOLIDATE_SEGMENTS",
+     "EXTERNAL_JOB"}
+)  # fmt: skip
 
 
 def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
     """Return one job; raises ValueError for an unreadable value."""
     get, facts = record.get, record.facts(zone)
     number, task, tasks = _ids(record)
+    facts["licences"] = _licences(record, facts["licences"])
     switches, wait = values.switches(get("leaf switches"), get("wait for switches"))
     limit = values.seconds(get("time limit"))
     if limit == 0 or (not record.is_text and record.fields.get("time_limit", 0) is None):
@@ -55,7 +63,17 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         gres_held=_held_gres(record, size, len(allocation)),
         gres_by_node=_gres_by_node(record),
         het=str(values.whole(get("het job")) or ""),
-        named=(*record.named(), *_other_memory(record), *_least_cpus(record, size)),
+        named=(
+            *record.named(),
+            *((f"flag {flag}", "JSON") for flag in values.listed(get("flags")) if flag in _FLAGS),
+            *_other_memory(record),
+            *(
+                ("tres per task", f"{name}={count}")
+                for name, count in values.gres(get("tres per task")).items()
+                if name.startswith("bb/")
+            ),
+            *_least_cpus(record, size),
+        ),
         where=record.where,
     )
 
@@ -110,10 +128,28 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         all_memory=memory == 0 or (none_asked and bool(requested.get("mem"))),
         gres_per_node=values.gres(get("tres per node")),
         gres_per_job=values.gres(get("tres per job")),
-        gres_per_task={name: count for name, count in per_task_tres.items() if name != "cpu"},
+        gres_per_task={
+            name: count
+            for name, count in per_task_tres.items()
+            if name != "cpu" and not name.startswith(_OF_TASKS)
+        },
         one_thread=values.whole(get("threads per core")) == 1,
         requested=requested,
     )
+
+
+def _licences(record: SlurmRecord, of_job: str) -> str:
+    """Return the licences of a job with those of its tasks, which not all versions print among
+    them.
+    """
+    tasks = values.one_or_more(record.get("tasks"))
+    listed = re.split(r"[:,;|]", of_job)
+    more = [
+        f"{name.removeprefix('license/')}:{count * tasks}"
+        for name, count in values.gres(record.get("tres per task")).items()
+        if name.startswith("license/") and name.removeprefix("license/") not in listed
+    ]
+    return ",".join(filter(None, (of_job, *more)))
 
 
 def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
@@ -343,9 +379,10 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
 
 
 def _users_of(record: SlurmRecord) -> tuple[str, ...]:
-    """Return the users of a reservation; ("all",) if accounts, groups or excluded users decide."""
+    """Return the users of a reservation; ("all",) if other rules or excluded users decide."""
     users = values.listed(record.get("users"))
-    others = any(values.text(record.get(what)) for what in ("accounts", "groups"))
+    rules = ("accounts", "groups", "partitions", "qos")
+    others = any(values.text(record.get(what)) for what in rules)
     if others or not users or any(name.startswith("-") for name in users):
         return ("all",)
     return users

@@ -354,10 +354,10 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     most = 1 if size.tasks == 1 else size.max_nodes
     if known and len(known) in (most, size.tasks):
         found.hosts = tuple(map(HostRequest, known))
-    elif len(known) == 1:  # and as many others as its tasks need
-        found.hosts = (HostRequest(known[0], first=True), HostRequest("others"))
-    elif known:
-        found.omit(f"nodes that it must have ({some(known)})")
+    elif known:  # and as many others as its tasks need
+        found.hosts = (*(HostRequest(name, first=True) for name in known), HostRequest("others"))
+        if len(known) > 1:  # the model has a first node alone
+            found.omit(f"nodes that it must have ({some(known)})")
     found.selects += [f"hname != {name}" for name in job.excluded if name in facts.nodes]
 
 
