@@ -4,7 +4,8 @@
                                   [--without NAME[+NAME] ...] [--records FILE]
 
 KIND is lexicographic or racks (the same where jobs take whole hosts of identical racks), hosts or
-long (total start, 100 jobs on 200 hosts), or pool (one pool of processors).
+long (total start, 100 jobs on 200 hosts), contested (total start, queues of classes b to d of
+benchmarks/hosts.py, one after the other), or pool (one pool of processors).
 
 Every case has a deterministic effort, so that the machine decides nothing but the CPU seconds. The
 cases of "choose" and "confirm" have nothing in common. Without --without each tactic is left out by
@@ -30,8 +31,10 @@ from typing import Any
 from unittest.mock import patch
 
 from hard_pools import hard_pool
+from hosts import host_queue
 from queue_cuts import cut_queues
 from queue_sources import pool_problem
+from slotwise.model.formats import loads
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.objective import ObjectiveName
@@ -42,7 +45,14 @@ from trivial_proofs import racks_of_hosts
 OPTIMAL = "slotwise.solver.optimal"
 TRACES = Path(__file__).resolve().parents[1] / "tests/data/traces"
 #: Deterministic units of a plan, and rounds of the pool's search.
-EFFORT = {"lexicographic": 6.0, "racks": 10.0, "hosts": 6.0, "long": 10.0, "pool": 200}
+EFFORT = {
+    "lexicographic": 6.0,
+    "racks": 10.0,
+    "hosts": 6.0,
+    "long": 10.0,
+    "contested": 3.0,
+    "pool": 200,
+}
 #: Hosts and pending jobs of the clusters.
 SIZES = {
     "lexicographic": ((64, 128, 200), (16, 24, 32)),
@@ -118,6 +128,11 @@ SWITCHES: dict[str, dict[str, Switch]] = {
     "hosts": {
         "several pools": Switch({("weighted", "bound_of_pools"): constant(None)}),
         "rounded blocks": Switch({("pool_bounds", "_in_rounded_blocks"): constant([])}),
+        "pieces": Switch({("pool_bounds", "_piece_sizes"): constant([])}),
+        "able hosts": Switch({("pool_bounds", "_on_able_hosts"): constant([])}),
+        "one unit": Switch({("pool_bounds", "_in_one_unit"): constant([])}),
+        "idle units": Switch({("pool_bounds", "_idle_units"): constant([])}),
+        "idle hosts": Switch({("order_search", "sparing_idle_hosts"): _unchanged(1)}),
         "start model": Switch({("weighted", "_by_whole_jobs"): _unchanged(4)}),
         "pool": Switch({("weighted", "solve_as_pool"): _no_pool}),
         "likely starts": Switch({("weighted", "_by_likely_starts"): _unchanged(4)}),
@@ -138,6 +153,7 @@ SWITCHES: dict[str, dict[str, Switch]] = {
 }
 
 SWITCHES |= {"racks": SWITCHES["lexicographic"], "long": SWITCHES["hosts"]}
+SWITCHES |= {"contested": SWITCHES["hosts"]}
 
 
 def clusters(
@@ -173,7 +189,7 @@ def objective_of(kind: str, case: str) -> ObjectiveName:
     """Return the objective of a case over hosts."""
     if kind == "hosts":
         return OBJECTIVES[int(case.split()[-1]) // 2 % len(OBJECTIVES)]
-    return "total-start" if kind == "long" else "lexicographic"
+    return "total-start" if kind in ("long", "contested") else "lexicographic"
 
 
 def planned(kind: str, case: str, instance: Instance, without: str) -> Outcome:
@@ -227,6 +243,10 @@ def cases_of(kind: str, first: int, count: int) -> Iterator[tuple[str, Any]]:
             yield f"seed {seed}", racks_of_hosts(24, racks=8, seed=seed)
     elif kind == "lexicographic":
         yield from clusters(first, count, (96, 160, 240), (20, 30, 40))
+    elif kind == "contested":
+        for seed in range(first, first + count):
+            name = f"{'bcd'[seed % 3]}{6000 + seed}"
+            yield name, loads(json.dumps(host_queue(name[0], 6000 + seed, odd=True)))
     elif kind == "long":
         yield from clusters(first, count, (200,), (100,))
     else:

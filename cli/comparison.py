@@ -186,8 +186,7 @@ class _Table:
         for method, seconds in sums.items():
             part = "START" if method == "optimal" else "GETS"
             texts[f"{method.upper()}\n{part}"] = hours_text(seconds)
-        proved = sum(row.proved for row in comparison)
-        texts["OPTIMAL\nPROOF"] = f"{proved} of {len(comparison)}"
+        texts["OPTIMAL\nPROOF"] = f"{comparison.reached()} of {len(comparison)}"
         if self.reference:
             saved = sums[self.reference] - sums["optimal"]
             texts[f"SAVES OVER\n{self.reference.upper()}"] = hours_text(saved)
@@ -286,6 +285,9 @@ def _result(comparison: Comparison) -> Sequence[str]:
     proved = [proof_sentence(comparison.optimal)] if "optimal" in comparison.methods else []
     by = Counter(row.decided_by for row in comparison if row.decided_by).most_common()
     models = ", ".join(f"{model} ({count})" for model, count in by)
+    later = sum(row.proved for row in comparison) - comparison.reached()
+    if proved and later:
+        proved[0] += f" The scheduler reaches {later} of them later."
     decided = [f"Decided by {models}."] if proved and models else []
     return [" ".join((*comparison.savings(), *proved, *decided, *state_sentences(comparison.jobs)))]
 

@@ -176,10 +176,14 @@ class PanelledCommand(TyperCommand):
         elsewhere = [
             name for name, command in commands for each in command.params if option in each.opts
         ]
+        value = option.lstrip("-")
+        takes = [each.opts[0] for each in self.params if value in _choices_and_kind(each)[0]]
         if renamed := RENAMED.get((self.name or "", option)):
             hint = f"; it is {renamed} now"
         elif elsewhere:
             hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
+        elif takes:
+            hint = f" (did you mean '{takes[0]} {value}'?)"
         else:
             hint = nearest(option, own)
         name = _called(ctx)

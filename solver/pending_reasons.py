@@ -811,8 +811,6 @@ def _no_window(demand: Demand) -> str:
         name = demand.calendar.reserved.name
         return f"the periods of advance reservation {name} (-U) leave it no start"
     text = demand.queue.run_window
-    if text and demand.duration is None:
-        return f"has no known end, so that it fits into no run window ({text}) of its queue"
     if text and demand.duration is not None:
         periods = open_periods(text, None, 0, 2 * WEEK)
         if demand.duration > max(last - first for first, last in periods):

@@ -340,6 +340,10 @@ class Comparison(JobTable[ComparedJob]):
             )
         return found.gets
 
+    def reached(self) -> int:
+        """Return how many jobs the scheduler starts as the optimal plan has proved it."""
+        return sum(r.proved and self.start_by(r, "optimal") == r.possible for r in self)
+
     def waits_by(self) -> dict[Method, Mapping[str, int]]:
         """Return for each compared method the seconds that each job waits from now on.
 

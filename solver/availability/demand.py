@@ -66,7 +66,7 @@ class Calendar:
 
     #: Windows in which it must start.
     dispatch: Windows | None = None
-    #: Windows, inside one of which it must run completely.
+    #: Windows, inside one of which it must run completely, or start if its end is unknown.
     run: Windows | None = None
     #: Pairs of hosts [H] and windows: these hosts take a job only inside the windows.
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
@@ -102,7 +102,7 @@ class Calendar:
         if not self.run.is_open(start):
             return False
         until = self.run.open_until(start)
-        return until is None or (duration is not None and start + duration <= until)
+        return until is None or duration is None or start + duration <= until
 
     def closed_hosts(self, start: int) -> BoolArray | None:
         """Return the hosts that accept no job at `start`, [H]; None if all are open."""
@@ -140,8 +140,9 @@ class Calendar:
             found |= set(self.dispatch.closings(time))
         if self.reserved is not None:
             found |= set(self.reserved.ends_after(time))
-        if self.run is not None and duration is not None:
-            found |= {max(time, end - duration + 1) for end in self.run.closings(time)}
+        if self.run is not None:
+            length = 1 if duration is None else duration
+            found |= {max(time, end - length + 1) for end in self.run.closings(time)}
         return found
 
 

@@ -346,9 +346,6 @@ class StartedNow(frozenset[str]):
 
 #: Omission in queues with IGNORE_DEADLINE: a plan keeps a run inside one window.
 BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
-#: Omission for jobs without a known end: a plan keeps a run inside one window, and they would never
-#: start.
-STOPPED_BY_WINDOWS = "that jobs without a run limit start, and are stopped as RUN_WINDOW closes"
 #: Reason for a job that fits in none of its partitions alone.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
@@ -553,16 +550,6 @@ class RuleBook:
         )
         if beyond:
             yield OmittedRule(BEYOND_WINDOWS, beyond)
-        endless = frozenset(
-            demand.job.id
-            for demand in demands
-            if demand.calendar is not None
-            and demand.calendar.run is not None
-            and demand.duration is None
-            and not demand.may_be_killed
-        )
-        if endless - beyond:
-            yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)
         possible = [demand for demand in demands if not demand.impossible]
         for what, names in left_to_the_loop(self.resolver, (d.job for d in possible)):
             yield OmittedRule(what, all_near(possible, names), can_only_advance=True)

@@ -16,7 +16,6 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import WEEK
 from ...model.job import NO_RUN_LIMIT, Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
@@ -132,8 +131,8 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
         return
     for holding in facts.planned:
         window = facts.queues[holding.job.queue].run_window
-        # A window that is open through two whole weeks is always open.
-        finish = holding.start + 2 * WEEK if holding.finish is None else holding.finish
+        # A job without a known end is stopped as the window closes.
+        finish = holding.start + 1 if holding.finish is None else holding.finish
         if not _open(facts, window, holding.start, finish):
             text = f"it runs from {holding.start} s to {_at(holding.finish)}"
             text = f"{text}, not within RUN_WINDOW {window} of queue {holding.job.queue}"

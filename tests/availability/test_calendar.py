@@ -50,7 +50,8 @@ def test_what_never_closes_has_no_end() -> None:
         (8 * HOUR, 10 * HOUR, True),  # up to the second at which the window closes
         (8 * HOUR, 10 * HOUR + 1, False),
         (17 * HOUR, HOUR + 1, False),
-        (17 * HOUR, None, False),  # without an end it would run beyond any window
+        (17 * HOUR, None, True),  # stopped as the window closes
+        (18 * HOUR, None, False),
         (7 * HOUR, HOUR, False),
     ],
 )

@@ -121,6 +121,14 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             ("import", "lsf", "--site", "x"),
             "import lsf has no option --site; snapshot, import events",
         ),
+        (
+            ("compare", "x.yaml", "--json"),
+            "compare has no option --json (did you mean '--format json'?)",
+        ),
+        (
+            ("solve", "x.yaml", "--milp"),
+            "solve has no option --milp (did you mean '--method milp'?)",
+        ),
         (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
         (
             ("compare", "a.yaml", "job1", "job2"),

@@ -6,7 +6,6 @@ import pytest
 from slotwise import Instance, loads
 from slotwise.solver.optimal.claims import BY_LIMIT
 from slotwise.solver.planning import plan
-from slotwise.solver.rules.rule_book import STOPPED_BY_WINDOWS
 from slotwise.solver.scheduler.continuation import simulated_starts
 
 MINUTE = 60
@@ -80,8 +79,8 @@ def test_who_takes_nothing_that_is_held_may_stay() -> None:
 
 
 @pytest.mark.parametrize("method", ["optimal", "milp"])
-def test_a_job_without_an_end_is_not_proved_to_have_no_run_window(method: str) -> None:
-    """The loop starts d and stops it as the window closes: e has no slot then, f has one."""
+def test_a_job_without_an_end_starts_in_its_run_window(method: str) -> None:
+    """d starts and is stopped as the window closes: e has no slot then, f has one."""
     instance = loads("""
     format: slotwise/1
     origin: '2026-07-28T16:00:00+00:00'
@@ -93,7 +92,8 @@ def test_a_job_without_an_end_is_not_proved_to_have_no_run_window(method: str) -
     - {id: f, bsub: -q q -W 5 -m B}
     """)
     found = plan(instance, method, effort=1)  # type: ignore[arg-type]
-    assert found.status == "feasible"
-    assert {item.job: item.proved for item in found} == {"e": False, "f": True}
-    assert found.left_out == (STOPPED_BY_WINDOWS,)
+    assert {item.job: (item.start, item.proved) for item in found} == {
+        "d": (0, True),
+        "f": (0, True),
+    }
     assert simulated_starts(instance, "none") == {"d": 0, "f": 0}

@@ -22,6 +22,7 @@ from slotwise.cli.render import plan_output
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.validate import validate
 
 HOUR = 3600
@@ -68,14 +69,18 @@ def test_queue_windows_are_kept_by_default_and_left_out_as_lsf_does(
 
 
 @pytest.mark.behaviour("TBR-19")
-def test_a_job_without_a_known_end_fits_into_no_run_window() -> None:
-    instance = problem(job("j", 1, run_limit=None), queues=queue(run_window="2-4"))
-    found = plan(instance, effort=10)
-    assert "j" not in found
-    assert [item.reason for item in found.unplaced] == [
-        "has no known end, so that it fits into no run window (2-4) of its queue"
-    ]
-    assert plan(instance, effort=10, as_lsf=True)["j"].start == 0
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+def test_a_job_without_a_known_end_starts_in_a_run_window(method: Method) -> None:
+    """It had no start where the scheduler starts it and stops it as the window closes."""
+    jobs = job("j", 1, run_limit=None), job("k", 1, run_limit=HOUR)
+    instance = problem(*jobs, queues=queue(run_window="2-4"))
+    found = plan(instance, method, effort=10)
+    assert [(item.start, item.proved) for item in found] == [(2 * HOUR, True)] * 2
+    assert simulated_starts(instance, "none") == {"j": 2 * HOUR, "k": 2 * HOUR}
+    assert plan(instance, method, effort=10, as_lsf=True)["j"].start == 0
+    late = replace(found["j"], start=4 * HOUR)
+    faults = validate(instance, replace(found, reservations=(late, found["k"])))
+    assert "run-window" in {item.check for item in faults}
 
 
 @pytest.mark.behaviour("TBR-19", "LOP-01")

@@ -445,6 +445,7 @@ class Case:
         first, last = self.run[job.queue]
         second = start % DAY
         length = self.end(job.id, start) - start
+        length = 1 if length >= NEVER else length
         return first * MINUTE <= second and second + length <= last * MINUTE
 
     def eligible(self, job: str, starts: Mapping[str, int]) -> bool:
