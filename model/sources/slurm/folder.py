@@ -54,8 +54,8 @@ _FINISHED = frozenset(
      "preempted", "revoked", "timeout"}
 )  # fmt: skip
 _ACTIVE = frozenset({"completing", "requeued", "requeue_hold", "special_exit", "stage_out"})
-#: Of each kind: the fact that names a record, "" if none does; the plural, which names its list in
-#: a state too; what makes one of a record.
+#: The fact that names a record, "" if none does, by kind; the plural, which names its list in a
+#: state too; what makes one of a record.
 _KINDS: dict[RecordKind, tuple[str, str, Callable[..., Any]]] = {
     "job": ("id", "jobs", job_of),
     "node": ("name", "nodes", node_of),

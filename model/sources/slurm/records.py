@@ -168,8 +168,8 @@ def settings_of(text: Text) -> dict[str, str]:
 def with_parents(
     rows: Iterable[Mapping[str, str]], account: str, user: str
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows of accounts and users, each account with the one above it: the last before
-    that is indented less; "" for a user.
+    """Yield the rows of accounts and users, each account with the one above it, the last before
+    that is indented less, and each user with an empty text.
 
     account, user: names of the columns.
     """
