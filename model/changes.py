@@ -6,9 +6,10 @@ Times are seconds from the instance's second 0. Files of changes: :mod:`slotwise
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
+from .facts import Fact
 from .job import Job
 
 OK, CLOSED, DOWN, OPEN, UP = STATUSES = "ok", "closed", "down", "open", "up"
@@ -25,11 +26,11 @@ class HostStatus:
     """
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Name of the host.
-    host: str
+    host: Annotated[str, Fact("name")]
     #: One of STATUSES.
-    status: str
+    status: Annotated[str, Fact("host_change")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class LoadReport:
     """A new report of load indices, or of mem, swp and tmp (MB) without the jobs' use."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Name of the host that reports.
-    host: str
+    host: Annotated[str, Fact("name")]
     #: Value by load index; MB for mem, swp and tmp.
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Annotated[Mapping[str, float], Fact("load")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,11 @@ class Resize:
     """A new allocation of a running job: `allocation` is slots by host name."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the running job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
     #: Slots after the change, by host name.
-    allocation: Mapping[str, int] = field(default_factory=dict)
+    allocation: Annotated[Mapping[str, int], Fact("allocation")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,11 @@ class Release:
     """A release of some slots of a running job: `slots` is the number released, by host name."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the running job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
     #: Number of slots that the job releases, by host name.
-    slots: Mapping[str, int] = field(default_factory=dict)
+    slots: Annotated[Mapping[str, int], Fact("allocation")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +74,9 @@ class EarlyEnd:
     """The end of a running job, regardless of its run time."""
 
     #: Seconds from the origin at which the job ends.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the running job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +97,11 @@ class Moved:
     """A new position (btop, bbot) of a pending job within its queue and priority."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the pending job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
     #: Whether the job becomes the first or the last of them.
-    to: Literal["top", "bottom"]
+    to: Annotated[Literal["top", "bottom"], Fact("direction")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +109,11 @@ class QueueSwitch:
     """A new queue (bswitch) of a pending job."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the pending job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
     #: Name of the new queue.
-    queue: str
+    queue: Annotated[str, Fact("name")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,11 @@ class Modification:
     """New values for fields of a :class:`.Job` (bmod); for a running job only of its run limit."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the modified job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
     #: New value by the name of a field of :class:`.Job`.
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Annotated[Mapping[str, Any], Fact("job_fields")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,9 @@ class Kill:
     """The end of a job by bkill; a pending job never starts."""
 
     #: Seconds from the origin.
-    time: int
+    time: Annotated[int, Fact("whole")]
     #: Id of the killed job.
-    job: str
+    job: Annotated[str, Fact("job_id")]
 
 
 HostChange = HostStatus | LoadReport

@@ -132,13 +132,13 @@ class UserGroup:
     """A user group of users and groups; user_shares makes it a share tree."""
 
     #: Name of the group.
-    name: str
+    name: Annotated[str, Fact("new_name", aka=("GROUP_NAME",))]
     #: Names of users and groups, ``all`` for every user.
-    members: tuple[str, ...]
+    members: Annotated[tuple[str, ...], Fact("members", aka=("GROUP_MEMBER",))]
     #: Pairs of a member and its number of shares (USER_SHARES).
-    user_shares: tuple[tuple[str, int], ...] = ()
+    user_shares: Annotated[tuple[tuple[str, int], ...], Fact("shares", "USER_SHARES")] = ()
     #: The group's value as UG of an absolute priority (PRIORITY).
-    priority: int = 0
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ class HostPartition:
     """A host partition with its shares."""
 
     #: Name of the partition.
-    name: str
+    name: Annotated[str, Fact("new_name", aka=("HPART_NAME",))]
     #: Names of hosts and groups, ``~name`` for exceptions.
-    hosts: tuple[str, ...]
+    hosts: Annotated[tuple[str, ...], Fact("host_words", "HOSTS")]
     #: Pairs of a name and its shares.
-    user_shares: tuple[tuple[str, int], ...]
+    user_shares: Annotated[tuple[tuple[str, int], ...], Fact("shares", "USER_SHARES")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,23 +23,23 @@ class AdvanceReservation:
     """Slots by host set aside over [start, end) seconds, once or recurringly."""
 
     #: Id in the form of brsvs and bsub -U: ``user1#0``.
-    name: str
+    name: Annotated[str, Fact("new_name")]
     #: Start and end of a reservation that is active once; both 0 for a recurring one.
-    start: int = 0
+    start: Annotated[int, Fact("instant")] = 0
     #: End in seconds from the origin.
-    end: int = 0
+    end: Annotated[int, Fact("instant")] = 0
     #: Number of slots by host.
-    slots: dict[str, int] = field(default_factory=dict)
+    slots: Annotated[dict[str, int], Fact("allocation", "allocation")] = field(default_factory=dict)
     #: Users and groups whose jobs may run in it (-U); empty for a system reservation.
-    users: tuple[str, ...] = ()
+    users: Annotated[tuple[str, ...], Fact("names")] = ()
     #: Whether its jobs continue after its end (brsvadd -o); in a closed reservation they are
     #: killed.
-    open: bool = False
+    open: Annotated[bool, Fact("boolean")] = False
     #: Periods of a recurring reservation, such as ``3:0:00-3:3:00`` (brsvadd -t).
-    windows: str = ""
+    windows: Annotated[str, Fact("windows")] = ""
     #: Whether other running jobs are suspended when a job of the reservation waits (False:
     #: -nosusp).
-    suspends: bool = True
+    suspends: Annotated[bool, Fact("boolean")] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ShareUsage:
     #: Committed run time of running jobs in seconds; None: derived from run limits.
     committed_run_time: Annotated[float | None, Fact("amount")] = None
     #: Time of the values, in seconds from the origin.
-    stamp: Annotated[int, Fact("instant")] = 0
+    stamp: Annotated[int, Fact("stamp")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class PoolUsage:
     #: Slots times seconds, decayed.
     slot_seconds: Annotated[float, Fact("amount")]
     #: Instant of the measurement, in seconds from the origin.
-    stamp: Annotated[int, Fact("instant")] = 0
+    stamp: Annotated[int, Fact("stamp")] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
+from .facts import Fact
 from .job import array_of
 
 #: Maximum number of jobs in a sentence.
@@ -45,33 +46,33 @@ class Omission:
     """A rule or an input that an answer does not take into account."""
 
     #: Description in words.
-    what: str
+    what: Annotated[str, Fact("line")]
     #: File and line, or command, of the input; "" if it is a rule.
-    where: str = ""
+    where: Annotated[str, Fact("line")] = ""
     #: Number of occurrences.
-    count: int = 1
+    count: Annotated[int, Fact("count_from_1")] = 1
     #: Ids of the pending jobs whose starts it may change. None: any job; (): no job, it is for
     #: information only.
-    jobs: tuple[str, ...] | None = None
+    jobs: Annotated[tuple[str, ...] | None, Fact("job_ids")] = None
     #: Effect on the jobs in words, "" if unknown.
-    effect: str = ""
+    effect: Annotated[str, Fact("line")] = ""
     #: The omission concerns jobs that match each of the following scopes that is not empty. Queues
     #: of the jobs.
-    queues: tuple[str, ...] = ()
+    queues: Annotated[tuple[str, ...], Fact("listed_names")] = ()
     #: Application profiles of the jobs.
-    applications: tuple[str, ...] = ()
+    applications: Annotated[tuple[str, ...], Fact("listed_names")] = ()
     #: Users or user groups of the jobs.
-    users: tuple[str, ...] = ()
+    users: Annotated[tuple[str, ...], Fact("listed_names")] = ()
     #: Hosts, host groups or compute units; jobs that may use one of their hosts.
-    hosts: tuple[str, ...] = ()
+    hosts: Annotated[tuple[str, ...], Fact("listed_names")] = ()
     #: Resources that the jobs' requirements or load thresholds name.
-    resources: tuple[str, ...] = ()
+    resources: Annotated[tuple[str, ...], Fact("listed_names")] = ()
     #: Effect on these jobs.
-    changes: Change = "starts"
+    changes: Annotated[Change, Fact("change")] = "starts"
     #: Ids of jobs of the input that are not planned because of it; they are no pending jobs.
-    unplanned: tuple[str, ...] = ()
+    unplanned: Annotated[tuple[str, ...], Fact("job_ids")] = ()
     #: What it is about, for code that has to know it.
-    mark: OmissionMark = ""
+    mark: Annotated[OmissionMark, Fact("omission_mark")] = ""
 
     @property
     def name(self) -> str:

@@ -212,7 +212,7 @@ def _has_absolute(instance: Instance) -> bool:
     )
 
 
-def _share_lists(instance: Instance) -> Iterator[tuple[str, Assignments]]:
+def share_lists(instance: Instance) -> Iterator[tuple[str, Assignments]]:
     """Yield the shares of each queue and host partition, with their path."""
     for at, queue in enumerate(instance.queues):
         yield f"queues[{at}].FAIRSHARE", queue.user_shares or ()
@@ -227,7 +227,7 @@ def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[s
         (f"user_groups[{at}].USER_SHARES", group.user_shares)
         for at, group in enumerate(instance.groups)
     )
-    for path, assignments in (*_share_lists(instance), *of_groups):
+    for path, assignments in (*share_lists(instance), *of_groups):
         for name, _ in assignments or ():
             if name.endswith("@") and name[:-1] not in known:
                 yield path, name, known
@@ -430,7 +430,7 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
         yield Problem(f"{message} (--max-names)", path=f"user_groups[{large}].members")
         return
     total = 0
-    for path, assignments in _share_lists(instance):
+    for path, assignments in share_lists(instance):
         total += _accounts(assignments, (), members, accounts)
         if len(assignments) > 1:  # Members with a share of their own are stored in addition.
             total += sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments) // _ACCOUNT

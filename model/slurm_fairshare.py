@@ -152,7 +152,8 @@ class AssociationTree:
         tree = cls(associations)
         for number, item in enumerate(associations):
             tree._known.setdefault((item.account, item.user, item.partition), number)
-        root = next((n for n, item in enumerate(associations) if _is_root(item)), 0)
+        roots = (n for n, it in enumerate(associations) if it.account == "root" and not it.user)
+        root = next(roots, 0)
         for number, item in enumerate(associations):
             above = tree._known.get((item.account if item.user else item.parent, "", ""), root)
             tree.parent.append(None if number == root else above)
@@ -208,10 +209,6 @@ class AssociationTree:
 def association_of(tree: AssociationTree, job: Job) -> int | None:
     """Return the number of the association that a job bills, None if it has none."""
     return tree.find(job.project.partition("/")[0], job.user, job.queue)
-
-
-def _is_root(item: Association) -> bool:
-    return item.account == "root" and not item.user
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from ..display import MINUTE, strange_character, visible
 from ..errors import InputError, Problem, nearest
 from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
-from ..job import LARGEST_INDEX, parse_array
+from ..job import LARGEST_INDEX, HostRequest, parse_array
 from .names import check_job_group, host_requests, tokens
 from .text import positive_duration
 from .units import Clock, LimitOnHost, parse_stamp
@@ -614,7 +614,7 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         read = f"bsub reads it as {option[:2]} {option[2:]}" if joined else "unknown option"
         raise ValueError(f"{read}: write {short}")
     if option not in _WITH_VALUE:
-        known = [*_VALUES, *_FLAGS, *QUIET_VALUES, *QUIET_FLAGS, *UNHEEDED]
+        known = [*_VALUES, *_OF_FIELDS, *_FLAGS, *QUIET_VALUES, *QUIET_FLAGS, *UNHEEDED]
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
@@ -626,6 +626,9 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         found.notes.append(f"{option} {' '.join(value.split())} ({NOTED[option]})")
     elif option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
+    elif option in _OF_FIELDS:
+        name, reads = _OF_FIELDS[option]
+        found.fields[name] = reads(value)
     elif option in _VALUES:
         _VALUES[option](found, value)
     else:
@@ -703,35 +706,29 @@ def _limit(name: str, option: str) -> Callable[[BsubLine, str], None]:
     return read
 
 
-def _text(name: str) -> Callable[[BsubLine, str], None]:
-    def read(submission: BsubLine, text: str) -> None:
-        if not text.strip() or len(text.split()) > 1:
-            raise ValueError(f"must be one name, not {text!r}")
-        submission.fields[name] = text.strip()
-
-    return read
+def _one_name(text: str) -> str:
+    if not text.strip() or len(text.split()) > 1:
+        raise ValueError(f"must be one name, not {text!r}")
+    return text.strip()
 
 
-def _line(name: str) -> Callable[[BsubLine, str], None]:
-    def read(submission: BsubLine, text: str) -> None:
-        if not text.strip():
-            raise ValueError("needs a value")
-        submission.fields[name] = " ".join(text.split())
-
-    return read
+def _line(text: str) -> str:
+    if not text.strip():
+        raise ValueError("needs a value")
+    return " ".join(text.split())
 
 
-def _hosts(submission: BsubLine, text: str) -> None:
+def _hosts(text: str) -> tuple[HostRequest, ...]:
     wanted, excluded = host_requests(tokens(text))
     if excluded:
         raise ValueError(f"~{excluded[0]}: a job cannot exclude hosts by -m, use select[]")
-    submission.fields["hosts"] = wanted
+    return wanted
 
 
-def _priority(submission: BsubLine, text: str) -> None:
+def _priority(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise ValueError(f"must be a whole number of 1 or more, not {text!r}")
-    submission.fields["priority"] = int(text)
+    return int(text)
 
 
 def _instant(name: str) -> Callable[[BsubLine, str], None]:
@@ -747,10 +744,6 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
     return read
 
 
-def _job_group(submission: BsubLine, text: str) -> None:
-    submission.fields["job_group"] = check_job_group(text.strip())
-
-
 def _name(submission: BsubLine, text: str) -> None:
     """Set the name of a job and the elements of its array; their number is checked later."""
     name, spec = parse_array(" ".join(text.split()), LARGEST_INDEX)
@@ -762,17 +755,33 @@ def _name(submission: BsubLine, text: str) -> None:
         submission.fields["array"] = spec
 
 
-def _condition(submission: BsubLine, text: str) -> None:
+def _condition(text: str) -> str:
     try:
         parse_dependency(text)
     except DependencyError as error:
         raise ValueError(error.problems[0].message) from None
-    submission.fields["dependency"] = " ".join(text.split())
+    return " ".join(text.split())
 
 
 #: The variables of bsub that stand for an option, as its reference page has them.
 _DEFAULTS = {"LSB_DEFAULTQUEUE": "-q", "LSB_DEFAULTPROJECT": "-P"}
 _FLAGS = {"-x": "exclusive", "-ar": "resizable", "-ti": "orphan_term"}
+#: Options whose text is the value of one field: the field, and what reads it.
+_OF_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "-m": ("hosts", _hosts),
+    "-sp": ("priority", _priority),
+    "-G": ("group", _one_name),
+    "-P": ("project", _line),
+    "-Lp": ("license_project", _line),
+    "-app": ("application", _one_name),
+    "-g": ("job_group", lambda text: check_job_group(text.strip())),
+    "-U": ("reservation", _one_name),
+    "-sla": ("service_class", _one_name),
+    "-gpu": ("gpu", _line),
+    "-ext": ("extsched", _line),
+    "-extsched": ("extsched", _line),
+    "-w": ("dependency", _condition),
+}
 _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,
     "-nnodes": _whole_hosts,
@@ -781,24 +790,11 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-c": _limit("cpu_limit", "-c"),
     "-We": _limit("estimated_run_time", "-We"),
     "-q": _queue,
-    "-m": _hosts,
-    "-sp": _priority,
-    "-G": _text("group"),
-    "-P": _line("project"),
-    "-Lp": _line("license_project"),
-    "-app": _text("application"),
-    "-g": _job_group,
-    "-U": _text("reservation"),
-    "-sla": _text("service_class"),
-    "-gpu": _line("gpu"),
-    "-ext": _line("extsched"),
-    "-extsched": _line("extsched"),
     "-J": _name,
-    "-w": _condition,
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }
 _TIMES_OF_DAY = {"begin": "-b", "deadline": "-t"}
 _TIMES = (("run_limit", "-W"), ("cpu_limit", "-c"), ("estimated_run_time", "-We"))
-_WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED, *NOTED})
+_WITH_VALUE = frozenset({*_VALUES, *_OF_FIELDS, *QUIET_VALUES, *UNHEEDED, *NOTED})
 _KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

@@ -13,23 +13,21 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from ..cluster import BUILTIN_AMOUNTS
 from ..compact import objects_of
 from ..configuration import (
     CONSUMERS,
-    HostPartition,
     Limit,
     Params,
     Queue,
     ReservationUsage,
-    UserGroup,
     usual_queue,
 )
 from ..errors import InputError
 from ..facts import known_fields
 from ..input_limits import counting, limits
-from ..instance import AdvanceReservation, BorrowedSlots, Instance
+from ..instance import Instance
 from ..job import Application, ArraySpec, Job, RunningJob, elements, too_large, too_many_elements
-from ..omissions import SCOPE, Omission
 from ..resreq import slots_without_n
 from . import document as d
 from .document import Finding, Location
@@ -435,9 +433,12 @@ def build(
     unit = cluster.default_unit_type or ""
     queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
     made: dict[str, Any] = {
-        section: _objects(kind, section, getattr(document, section), clock, findings)
+        d.ATTRIBUTES.get(section, section): _objects(
+            kind, section, getattr(document, section), clock, findings
+        )
         for section, kind in d.FACT_SECTIONS.items()
     }
+    made["partitions"] = hosts.partitions(made["partitions"])
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
@@ -450,18 +451,8 @@ def build(
         running=jobs.running(apart.get("running", document.running)),
         pending=jobs.waiting("pending", apart.get("pending", document.pending)),
         future=jobs.waiting("future", apart.get("future", document.future)),
-        groups=tuple(map(_user_group, document.user_groups)),
-        partitions=tuple(
-            HostPartition(
-                e.name, hosts.home(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares
-            )
-            for i, e in enumerate(document.host_partitions)
-        ),
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
         reservation_usage=_methods(document),
-        advance_reservations=_reservations(document, clock, findings),
-        borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
-        omissions=tuple(map(omission_of, document.omissions)),
         params=params,
         now=clock.now,
         origin=origin,
@@ -509,10 +500,6 @@ def _clock(document: d.Document) -> tuple[Clock, str | None]:
     return Clock(origin, clock.seconds(now)), text
 
 
-def _user_group(entry: d.GroupEntry) -> UserGroup:
-    return UserGroup(entry.name, entry.members, entry.user_shares, entry.priority)
-
-
 def _params(entry: d.Section, queues: Sequence[Queue]) -> Params:
     params = Params(**given(Params, entry))
     if "default_queue" not in entry.model_fields_set and queues:
@@ -526,23 +513,11 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
     return replace(queue, exclusive=f"CU[{unit_type}]") if queue.exclusive == "CU[]" else queue
 
 
-def omission_of(entry: d.OmissionEntry) -> Omission:
-    """Return an omission of a document."""
-    jobs = None if entry.jobs is None else tuple(entry.jobs)
-    return Omission(
-        *(entry.what, entry.where, entry.count, jobs, entry.effect),
-        changes=entry.changes,
-        unplanned=tuple(entry.unplanned),
-        mark=entry.mark,
-        **{name: getattr(entry, name) for name in SCOPE},
-    )
-
-
 def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
     """Return a Limit section; errors are added to `findings`."""
     amounts = {
         name: value
-        for name in ("slots", "jobs", "mem", "swp", "tmp")
+        for name in ("slots", "jobs", *BUILTIN_AMOUNTS)
         if (value := getattr(entry, name)) is not None
     }
     of_hosts = {n: float(v) for n, v in amounts.items() if isinstance(v, Percent)}
@@ -564,41 +539,6 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
     return Limit(entry.name, amounts, entry.slots_per_processor, percentages=of_hosts, **scopes)
 
 
-def _reservations(
-    document: d.Document, clock: Clock, findings: list[Finding]
-) -> tuple[AdvanceReservation, ...]:
-    built: list[AdvanceReservation] = []
-    for index, entry in enumerate(document.advance_reservations):
-        where: Location = ("advance_reservations", index)
-        both = entry.start is not None and entry.end is not None
-        if (entry.windows and (entry.start, entry.end) != (None, None)) or not (
-            entry.windows or both
-        ):
-            message = "give start and end, or windows for one that is active again and again"
-            findings.append(Finding(where, message))
-            continue
-        try:
-            start, end = (
-                0 if time is None else clock.seconds(time) for time in (entry.start, entry.end)
-            )
-        except ValueError as error:
-            findings.append(Finding((*where, "start"), str(error)))
-            continue
-        built.append(
-            AdvanceReservation(
-                entry.name,
-                start,
-                end,
-                entry.allocation,
-                users=entry.users,
-                open=entry.open,
-                windows=entry.windows,
-                suspends=entry.suspends,
-            )
-        )
-    return tuple(built)
-
-
 def _objects(
     kind: type[T], section: str, entries: Sequence[d.Section], clock: Clock, findings: list[Finding]
 ) -> tuple[T, ...]:
@@ -607,7 +547,8 @@ def _objects(
     for index, entry in enumerate(entries):
         values = given(kind, entry)
         for known in known_fields(kind).values():
-            if known.fact.kind == "instant" and (known.name in values or known.name == "stamp"):
+            kind_of = known.fact.kind
+            if kind_of == "stamp" or (kind_of == "instant" and known.name in values):
                 place = (section, index, known.key)
                 values[known.name] = _stamp(place, values.get(known.name), clock, findings)
         found.append(kind(**values))

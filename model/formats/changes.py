@@ -6,15 +6,14 @@ text = dump_changes(changes, instance)      # loads_changes(text, instance) == c
 
 from __future__ import annotations
 
-import math
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import Field, create_model, model_validator
 
@@ -30,9 +29,8 @@ from . import fields as f
 from .bsub import read_bsub
 from .build import MAX_ERRORS, JobBuilder
 from .document import Finding, JobEntry, Location, Section, problems
-from .encode import allocation_text, plain_job
-from .field_rules import FieldRule, fits, words
-from .fields import reader
+from .encode import plain_job
+from .field_rules import class_rules
 from .names import expand_range, unknown_host
 from .objects import examine_objects
 from .reading import refuse_other
@@ -278,8 +276,8 @@ class _ChangeReader:
         self._hosts_known = NamedHosts(instance.cluster)
         self._scale = LimitScale(instance.cluster, instance.queues)
         self._first_host = {item.job.id: list(item.allocation)[:1] for item in instance.running}
-        #: Submitted or changed jobs, each with the key of the entry.
-        self._asked: list[tuple[Job, Location]] = []
+        #: Submitted or changed jobs, each with the place of the entry and whether it is new.
+        self._asked: list[tuple[Job, Location, bool]] = []
 
     def read(self, place: Location, entry: ChangeEntry) -> None:
         """Add an entry; it is interpreted at the end, in order of time."""
@@ -307,7 +305,8 @@ class _ChangeReader:
                 self._load(at, where, entry.load)
             elif entry.submit is None:
                 self._job_change(at, where, entry)
-        self._found += self._refusals()
+        for place, path, message in _refusals(self._instance, self._asked):
+            self._say((*place, *re.findall(r"\w+", path)), message)
         return self._found
 
     def _say(self, place: Location, message: str) -> None:
@@ -376,7 +375,7 @@ class _ChangeReader:
                 settled = self._in_wall_clock(replace(job, submit=at), where)
                 self._jobs[job.id] = settled
                 if not number:  # other elements of an array have equal requests
-                    self._asked.append((settled, where))
+                    self._asked.append((settled, where, True))
                 self.changes.append(c.NewJob(settled))
 
     def _job_change(self, at: int, place: Location, entry: ChangeEntry) -> None:
@@ -488,25 +487,37 @@ class _ChangeReader:
     def _now_is(self, job: Job | None, place: Location, given: dict[str, Any]) -> None:
         if job is not None:
             self._jobs[job.id] = replace(job, **given)
-            self._asked.append((self._jobs[job.id], place))
+            self._asked.append((self._jobs[job.id], place, False))
 
-    def _refusals(self) -> list[Finding]:
-        """Return why bsub would reject a job as it is after a change."""
-        from .rules import rule_findings
 
-        # Unique ids, because a job may be changed several times.
-        jobs = tuple(replace(job, id=f"job{n}") for n, (job, _) in enumerate(self._asked))
-        alone = replace(self._instance, running=(), pending=(), future=jobs)
-        found: dict[tuple[str, str], Finding] = {}
-        for finding in rule_findings(alone) if jobs else ():
-            match finding.place:
-                case ("future", int(index), *rest) if not finding.warning:
-                    job, place = self._asked[index]
-                    message = finding.message.replace(f"job{index}", f"job {job.id}")
-                    reported = replace(finding, place=(*place, *rest), message=message)
-                    # An error that later changes of a job repeat is reported once.
-                    found.setdefault((job.id, message), reported)
-        return list(found.values())
+#: A field of a job that may not be as it is.
+_FUTURE = re.compile(r"future\[(\d+)\](.*)")
+Key = TypeVar("Key")
+
+
+def _refusals(
+    instance: Instance, asked: Sequence[tuple[Any, Key, bool]]
+) -> Iterator[tuple[Key, str, str]]:
+    """Yield why jobs would be refused as they are after a change: key, path in the job, error.
+
+    asked: jobs with a key of the change and whether they are new; all others get ids of their own,
+    because a job may be changed several times. What later changes repeat is reported once.
+    """
+    taken = {job.id for job, _, _ in asked if isinstance(job, Job) and isinstance(job.id, str)}
+    names = (name for n in count() if (name := f"job{n}") not in taken)
+    jobs = [job if is_new else replace(job, id=next(names)) for job, _, is_new in asked]
+    alone = replace(instance, running=(), pending=(), future=tuple(jobs))
+    reported: set[tuple[str, str]] = set()
+    for problem in examine_objects(alone)[0] if jobs else ():
+        if (match := _FUTURE.fullmatch(problem.path)) is None:
+            continue
+        job, key, is_new = asked[int(match[1])]
+        message, id = problem.message, str(getattr(job, "id", ""))
+        if not is_new:
+            message = message.replace(jobs[int(match[1])].id, f"job {id}")
+        if is_new or (id, message) not in reported:
+            yield key, match[2], message
+        reported.add((id, message))
 
 
 def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
@@ -521,19 +532,28 @@ def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
 
 
 def _entry(change: c.Change, instance: Instance) -> dict[str, Any]:
-    return {"at": change.time, **_WRITERS[type(change)](change, instance)}
-
-
-def _load_entry(change: c.LoadReport, _: Instance) -> dict[str, Any]:
-    sizes = {n: size_text(v) for n, v in change.values.items() if n in BUILTIN_AMOUNTS}
-    values = {n: v for n, v in change.values.items() if n not in BUILTIN_AMOUNTS}
-    return {"load": {"host": change.host, **({"values": values} if values else {}), **sizes}}
-
-
-def _new_job(change: c.NewJob, instance: Instance) -> dict[str, Any]:
-    entry = plain_job(change.job, instance.params)
-    entry.pop("submit", None)
-    return {"submit": entry}
+    body: Any = f.plain(change)
+    body.pop("time", None)
+    key = _KEYS.get(type(change), "")
+    match change:
+        case c.HostStatus():
+            key, body = _KEY_OF[change.status], change.host
+        case c.Moved():
+            key, body = "btop" if change.to == "top" else "bbot", change.job
+        case c.EarlyEnd() | c.Kill():
+            body = change.job
+        case c.NewJob():
+            body = plain_job(change.job, instance.params)
+            body.pop("submit", None)
+        case c.Modification():
+            body = _modify_entry(change, instance)
+        case c.LoadReport():
+            values = body.pop("values")
+            sizes = {
+                name: size_text(values.pop(name)) for name in BUILTIN_AMOUNTS if name in values
+            }
+            body |= ({"values": values} if values else {}) | sizes
+    return {"at": change.time, key: body}
 
 
 def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
@@ -541,33 +561,24 @@ def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
     whole = plain_job(replace(Job(change.job), **change.fields), instance.params)
     entry: dict[str, Any] = {"job": change.job}
     for name in change.fields:
+        value = change.fields[name]
         if name != "max_slots":
-            entry[name] = whole.get(name, _plain(change.fields[name]))
+            entry[name] = whole.get(name, list(value) if isinstance(value, tuple) else value)
     if "aps" in entry and entry["aps"] is None:
         entry["aps"] = ""
-    return {"bmod": entry}
+    return entry
 
 
-def _plain(value: Any) -> Any:
-    """Return a tuple as a list, any other value unchanged."""
-    return list(value) if isinstance(value, tuple) else value
-
-
-_WRITERS: dict[type[Any], Callable[[Any, Instance], dict[str, Any]]] = {
-    c.HostStatus: lambda change, _: {_KEY_OF[change.status]: change.host},
-    c.LoadReport: _load_entry,
-    c.Resize: lambda change, _: {
-        "resize": {"job": change.job, "allocation": allocation_text(change.allocation)}
-    },
-    c.Release: lambda change, _: {
-        "release": {"job": change.job, "slots": allocation_text(change.slots)}
-    },
-    c.EarlyEnd: lambda change, _: {"end": change.job},
-    c.Kill: lambda change, _: {"bkill": change.job},
-    c.Moved: lambda change, _: {"btop" if change.to == "top" else "bbot": change.job},
-    c.QueueSwitch: lambda change, _: {"bswitch": {"job": change.job, "queue": change.queue}},
-    c.NewJob: _new_job,
-    c.Modification: _modify_entry,
+#: Keys of changes that one key alone brings.
+_KEYS: dict[type, str] = {
+    c.LoadReport: "load",
+    c.Resize: "resize",
+    c.Release: "release",
+    c.EarlyEnd: "end",
+    c.Kill: "bkill",
+    c.QueueSwitch: "bswitch",
+    c.NewJob: "submit",
+    c.Modification: "bmod",
 }
 
 
@@ -576,10 +587,6 @@ _WRITERS: dict[type[Any], Callable[[Any, Instance], dict[str, Any]]] = {
 # Each by itself: its class and what its fields hold, asked of the types that read a file. Then the
 # names in it, and every job as it is submitted or changed, which must pass like a job of an
 # instance (:mod:`.objects`). Paths lead from the list to what is wrong: ``changes[3].job.slots``.
-
-
-_JOB_FIELDS = frozenset(item.name for item in fields(Job)) - {"id"}
-_FUTURE = re.compile(r"future\[(\d+)\](.*)")
 
 
 def require_sound_changes(changes: object, instance: Instance) -> None:
@@ -595,81 +602,20 @@ def require_sound_changes(changes: object, instance: Instance) -> None:
         raise InputError(dict.fromkeys(problem for _, problem in review.found))
 
 
-def _one_of(known: Sequence[str]) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if not isinstance(value, str) or value not in known:
-            hint = nearest(value, known) if isinstance(value, str) else ""
-            raise ValueError(f"must be one of {', '.join(known)}, not {value!r}{hint}")
-        return value
-
-    return read
-
-
-def _load(values: Any) -> dict[str, float]:
-    """Return load indices as numbers; sizes (MB) are not negative."""
-    if not isinstance(values, Mapping) or not values:
-        raise ValueError(f'must be values such as {{"r1m": 2.5}}, not {reprlib.repr(values)}')
-    read = {_NAME(name): _NUMBER(value) for name, value in values.items()}
-    for name, value in read.items():
-        if name in BUILTIN_AMOUNTS and not 0 <= value < math.inf:
-            raise ValueError(f"{name} must be 0 or more (MB), not {value:g}")
-    return read
-
-
-def _fields(given: Any) -> Any:
-    """Return the fields of a job change; their values are checked in the changed job."""
-    if not isinstance(given, Mapping) or not given:
-        raise ValueError(
-            f'must be fields of a job such as {{"slots": 4}}, not {reprlib.repr(given)}'
-        )
-    for name in given:
-        if name not in _JOB_FIELDS:
-            hint = nearest(name, _JOB_FIELDS) if isinstance(name, str) else ""
-            raise ValueError(f"a job has no field {reprlib.repr(name)} that changes{hint}")
-    return given
-
-
-def _rule(name: str, reads: Callable[[Any], Any], kind: Any) -> FieldRule:
-    def plain(item: Any) -> Any:
-        value = getattr(item, name)
-        return dict(value) if isinstance(value, Mapping) else value
-
-    return FieldRule((name,), (MISSING,), reads, (fits(kind),), words(kind), plain)
-
-
-_NAME, _NUMBER = reader(f.Name), reader(f.Number)
-_TIME = _rule("time", reader(f.Whole), int)
-_HOST = _rule("host", _NAME, str)
-_JOB = _rule("job", reader(f.JobId), str)
-_SLOTS = reader(f.Allocation)
-_RULES: dict[type, tuple[FieldRule, ...]] = {
-    c.HostStatus: (_TIME, _HOST, _rule("status", _one_of(c.STATUSES), str)),
-    c.LoadReport: (_TIME, _HOST, _rule("values", _load, Mapping[str, float])),
-    c.Resize: (_TIME, _JOB, _rule("allocation", _SLOTS, Mapping[str, int])),
-    c.Release: (_TIME, _JOB, _rule("slots", _SLOTS, Mapping[str, int])),
-    c.EarlyEnd: (_TIME, _JOB),
-    c.Kill: (_TIME, _JOB),
-    c.Moved: (_TIME, _JOB, _rule("to", _one_of(("top", "bottom")), str)),
-    c.QueueSwitch: (_TIME, _JOB, _rule("queue", _NAME, str)),
-    c.Modification: (_TIME, _JOB),
-    c.NewJob: (),
-}
-
-
 @dataclass(slots=True)
 class _Review:
     """Checker of changes; found: number of the change and its error.
 
-    asked: jobs as they are submitted or changed, with the number of the change and the change.
+    asked: jobs as they are submitted or changed, with the number of the change.
     """
 
     instance: Instance
     found: list[tuple[int, Problem]] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
     hosts: frozenset[str] = frozenset()
-    asked: list[tuple[Any, int, c.Change]] = field(default_factory=list)
+    asked: list[tuple[Any, int]] = field(default_factory=list)
 
-    def all(self, changes: Iterable[object]) -> None:
+    def all(self, changes: Sequence[Any]) -> None:
         """Check each change alone, then new jobs, then all others in order of time."""
         instance = self.instance
         running = (item.job for item in instance.running)
@@ -687,7 +633,9 @@ class _Review:
                 self._known_hosts(number, "host", [change.host])
             else:
                 self._of_job(number, change)
-        self._refusals()
+        asked = [(job, n, isinstance(changes[n], c.NewJob)) for job, n in self.asked]
+        for n, path, message in _refusals(instance, asked):
+            self._say(n, _place(changes[n], path), message)
 
     def _say(self, number: int, field_name: str, message: str) -> None:
         path = f"changes[{number}]" + (f".{field_name}" if field_name else "")
@@ -695,22 +643,16 @@ class _Review:
 
     def _fields_right(self, number: int, change: Any) -> bool:
         """Return whether a change has a valid class and valid fields."""
-        rules = _RULES.get(type(change))
-        if rules is None:
-            known = ", ".join(kind.__name__ for kind in _RULES)
+        kinds = get_args(c.Change)
+        if type(change) not in kinds:
+            known = ", ".join(kind.__name__ for kind in kinds)
             self._say(number, "", f"must be one of {known}, not {reprlib.repr(change)}")
             return False
-        reported: dict[str, str] = {}
-        for rule in rules:
-            (name,) = rule.names
-            reported[name] = rule.complaint(change, getattr(change, name))
-        if isinstance(change, c.Modification):
-            try:
-                _fields(change.fields)
-            except (TypeError, ValueError) as error:
-                reported["fields"] = str(error)
-        wrong = {name: message for name, message in reported.items() if message}
-        if "time" in reported and "time" not in wrong:
+        if isinstance(change, c.NewJob):
+            return True
+        broken = class_rules(type(change)).wrong(change, set())
+        wrong = {rule.names[0]: message for rule, message in broken.items()}
+        if "time" not in wrong:
             wrong |= self._too_early("time", change.time)
         for name, message in wrong.items():
             self._say(number, name, message)
@@ -728,7 +670,7 @@ class _Review:
 
     def _submitted(self, number: int, change: c.NewJob) -> None:
         job: Any = change.job  # any value that a program may have stored
-        self.asked.append((job, number, change))
+        self.asked.append((job, number))
         if not isinstance(job, Job):
             return
         if type(job.submit) is int:
@@ -753,38 +695,13 @@ class _Review:
             case c.Release():
                 self._known_hosts(number, "slots", change.slots)
             case c.QueueSwitch() if job is not None:
-                self._now_is(replace(job, queue=change.queue), number, change)
+                self._now_is(replace(job, queue=change.queue), number)
             case c.Modification() if job is not None:
-                self._now_is(replace(job, **change.fields), number, change)
+                self._now_is(replace(job, **change.fields), number)
 
-    def _now_is(self, job: Job, number: int, change: c.Change) -> None:
+    def _now_is(self, job: Job, number: int) -> None:
         self.jobs[job.id] = job
-        self.asked.append((job, number, change))
-
-    def _refusals(self) -> None:
-        """Add the errors of the jobs, checked as all jobs of an instance equal to the given one."""
-        # Unique ids, because a job may be changed several times.
-        taken = {job.id for job, _, _ in self.asked if isinstance(job, Job) and _is_text(job.id)}
-        names = (name for n in count() if (name := f"job{n}") not in taken)
-        jobs = [
-            job if isinstance(change, c.NewJob) else replace(job, id=next(names))
-            for job, _, change in self.asked
-        ]
-        alone = replace(self.instance, running=(), pending=(), future=tuple(jobs))
-        reported: set[tuple[str, str]] = set()
-        for problem in examine_objects(alone)[0] if jobs else ():
-            match = _FUTURE.fullmatch(problem.path)
-            if match is None:
-                continue
-            job, number, change = self.asked[int(match[1])]
-            message = problem.message
-            if not isinstance(change, c.NewJob):
-                message = message.replace(jobs[int(match[1])].id, f"job {job.id}")
-                # An error that later changes of a job repeat is reported once.
-                if (job.id, message) in reported:
-                    continue
-            reported.add((str(getattr(job, "id", "")), message))
-            self._say(number, _place(change, match[2]), message)
+        self.asked.append((job, number))
 
 
 def _place(change: c.Change, place: str) -> str:
@@ -796,7 +713,3 @@ def _place(change: c.Change, place: str) -> str:
             name = re.match(r"\.(\w+)", place)
             return f"fields{place}" if name and name[1] in change.fields else "fields"
     return "queue"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

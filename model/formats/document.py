@@ -17,13 +17,29 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic_core import ErrorDetails
 
-from ..cluster import Host, ResourceDefinition
-from ..configuration import CONSUMERS, Params, Queue, User
+from ..cluster import ComputeUnit, Host, ResourceDefinition, SharedResource
+from ..configuration import (
+    CONSUMERS,
+    HostPartition,
+    Limit,
+    Params,
+    Queue,
+    User,
+    UserGroup,
+)
 from ..display import visible
 from ..errors import Problem, nearest
-from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
+from ..instance import (
+    AdvanceReservation,
+    BorrowedSlots,
+    HeldHosts,
+    Instance,
+    PoolUsage,
+    SaidByLsf,
+    ShareUsage,
+)
 from ..job import Application, Job, JobGroup, RunningJob
-from ..omissions import Change, OmissionMark
+from ..omissions import Omission
 from ..service_class import GuaranteedPool, ServiceClass
 from ..slurm_fairshare import Association
 from . import fields as f
@@ -136,21 +152,9 @@ class JobKeys(Section):
 if TYPE_CHECKING:
     # Their keys follow from the facts at the fields of the model.
     HostEntry: TypeAlias = HostKeys
-    ResourceEntry: TypeAlias = Section
     QueueEntry: TypeAlias = Section
-    ApplicationEntry: TypeAlias = Section
-    JobGroupEntry: TypeAlias = Section
-    ServiceClassEntry: TypeAlias = Section
-    PoolEntry: TypeAlias = Section
-    UserEntry: TypeAlias = Section
     JobEntry: TypeAlias = JobKeys
     RunningEntry: TypeAlias = JobKeys
-    ShareUsageEntry: TypeAlias = Section
-    PoolUsageEntry: TypeAlias = Section
-    AssociationEntry: TypeAlias = Section
-    HeldEntry: TypeAlias = Section
-    BackfilledEntry: TypeAlias = Section
-    SaidEntry: TypeAlias = Section
 
     class ParamsEntry(Section):
         """lsb.params and lsf.conf."""
@@ -163,21 +167,7 @@ else:
         HostKeys,
         "One host, or several equal ones: a range, a list, or `count` of them.",
     )
-    ResourceEntry = entry(
-        "ResourceEntry", ResourceDefinition, Section, "A user-defined resource (lsf.shared)."
-    )
     QueueEntry = entry("QueueEntry", Queue, Section, "A queue (lsb.queues).")
-    ApplicationEntry = entry(
-        "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."
-    )
-    JobGroupEntry = entry("JobGroupEntry", JobGroup, Section, "A job group (bgadd, bjgroup).")
-    ServiceClassEntry = entry(
-        "ServiceClassEntry", ServiceClass, Section, "A service class (lsb.serviceclasses)."
-    )
-    PoolEntry = entry(
-        "PoolEntry", GuaranteedPool, Section, "A guaranteed resource pool (lsb.resources)."
-    )
-    UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
     JobEntry = entry(
         "JobEntry",
         Job,
@@ -185,48 +175,7 @@ else:
         "A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap.",
         queue=(f.Name | None, None),
     )
-    RunningEntry = entry(
-        "RunningEntry", RunningJob, JobEntry, "A job that runs.", allocation=(f.Allocation, ...)
-    )
-    ShareUsageEntry = entry(
-        "ShareUsageEntry",
-        ShareUsage,
-        Section,
-        "What a share account has used, as bqueues -l and bhpart print it.",
-        stamp=(f.Instant | None, None),
-    )
-    PoolUsageEntry = entry(
-        "PoolUsageEntry",
-        PoolUsage,
-        Section,
-        "What a queue of a slot pool has accumulated.",
-        stamp=(f.Instant | None, None),
-    )
-    AssociationEntry = entry(
-        "AssociationEntry",
-        Association,
-        Section,
-        "An association of Slurm's accounting, with its shares and usage as sshare prints them.",
-    )
-    HeldEntry = entry(
-        "HeldEntry",
-        HeldHosts,
-        Section,
-        "On which hosts a pending job held slots or memory after the cycle before now.",
-    )
-    BackfilledEntry = entry(
-        "BackfilledEntry",
-        BorrowedSlots,
-        Section,
-        "What a running job has taken, by backfill, of what pending jobs held.",
-        slots=(f.Allocation, ...),
-    )
-    SaidEntry = entry(
-        "SaidEntry",
-        SaidByLsf,
-        Section,
-        "What bjobs said of a pending job when the instance was made; no plan goes by it.",
-    )
+    RunningEntry = entry("RunningEntry", RunningJob, JobEntry, "A job that runs.")
     ParamsEntry = entry(
         "ParamsEntry",
         Params,
@@ -236,23 +185,19 @@ else:
     )
 
 
-class GroupEntry(Section):
-    """A user group in a document; USER_SHARES makes it a share tree."""
+class PeriodKeys(Section):
+    """The keys of an advance reservation, which is active once or again and again."""
 
-    lsf_names: ClassVar[dict[str, str]] = {"GROUP_NAME": "name", "GROUP_MEMBER": "members"}
-    name: f.NewName
-    members: f.Names
-    user_shares: f.Shares = Field((), alias="USER_SHARES")
-    priority: f.Whole = Field(0, alias="PRIORITY")
+    windows: str
 
-
-class PartitionEntry(Section):
-    """A host partition."""
-
-    lsf_names: ClassVar[dict[str, str]] = {"HPART_NAME": "name"}
-    name: f.NewName
-    hosts: f.Words = Field(alias="HOSTS")
-    user_shares: f.Shares = Field(alias="USER_SHARES")
+    @model_validator(mode="after")
+    def _once_or_again(self) -> PeriodKeys:
+        times = self.model_fields_set & {"start", "end"}
+        if times if self.windows else len(times) < 2:
+            raise ValueError(
+                "give start and end, or windows for one that is active again and again"
+            )
+        return self
 
 
 class LimitKeys(Section):
@@ -285,37 +230,6 @@ else:
     )
 
 
-class ReservationEntry(Section):
-    """An advance reservation: from start to end, or in windows."""
-
-    name: f.NewName
-    start: f.Instant | None = None
-    end: f.Instant | None = None
-    allocation: f.Allocation
-    users: f.Names = ()
-    open: f.YesNo = False
-    windows: f.Windows = ""
-    suspends: f.YesNo = True
-
-
-class OmissionEntry(Section):
-    """An omission of the reader that made the instance; without jobs and a scope it touches all."""
-
-    what: f.Line
-    where: f.Line = ""
-    count: f.Count = 1
-    jobs: list[f.JobId] | None = None
-    effect: f.Line = ""
-    queues: f.Names = ()
-    applications: f.Names = ()
-    users: f.Names = ()
-    hosts: f.Names = ()
-    resources: f.Names = ()
-    changes: Change = "starts"
-    unplanned: list[f.JobId] = Field(default_factory=list)
-    mark: OmissionMark = ""
-
-
 class ConfigEntry(Section):
     """A directory of LSF configuration that the document adds to."""
 
@@ -340,32 +254,32 @@ class Document(Section):
     config: f.Text | ConfigEntry | None = None
     dialect: f.Dialect | None = None
     params: ParamsEntry = ParamsEntry()
-    resources: list[ResourceEntry] = []
+    resources: list[Section] = []
     hosts: Annotated[list[HostEntry], Field(min_length=1)]
     host_groups: dict[f.NewName, f.Words] = {}
     compute_units: list[UnitEntry] = []
     shared_resources: list[SharedEntry] = []
-    users: list[UserEntry] = []
-    user_groups: list[GroupEntry] = []
-    host_partitions: list[PartitionEntry] = []
+    users: list[Section] = []
+    user_groups: list[Section] = []
+    host_partitions: list[Section] = []
     queues: list[QueueEntry] = []
-    applications: list[ApplicationEntry] = []
-    job_groups: list[JobGroupEntry] = []
-    service_classes: list[ServiceClassEntry] = []
-    guaranteed_pools: list[PoolEntry] = []
+    applications: list[Section] = []
+    job_groups: list[Section] = []
+    service_classes: list[Section] = []
+    guaranteed_pools: list[Section] = []
     limits: list[LimitEntry] = []
     reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT", "PER_TASK"]] = {}
-    advance_reservations: list[ReservationEntry] = []
-    share_usage: list[ShareUsageEntry] = []
-    pool_usage: list[PoolUsageEntry] = []
-    associations: list[AssociationEntry] = []
-    held: list[HeldEntry] = []
-    borrowed: list[BackfilledEntry] = []
-    lsf_says: list[SaidEntry] = []
+    advance_reservations: list[Section] = []
+    share_usage: list[Section] = []
+    pool_usage: list[Section] = []
+    associations: list[Section] = []
+    held: list[Section] = []
+    borrowed: list[Section] = []
+    lsf_says: list[Section] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []
     future: list[JobEntry] = []
-    omissions: list[OmissionEntry] = []
+    omissions: list[Section] = []
 
     @model_validator(mode="before")
     @classmethod
@@ -380,19 +294,55 @@ class Document(Section):
         return data if len(groups) < len(rows) else {**data, "host_groups": groups}
 
 
-#: Sections whose entries are objects of one class, by the field of the instance, with nothing
-#: more than its facts.
+#: Sections whose entries are objects of one class of the model with nothing more than its facts.
 FACT_SECTIONS: Mapping[str, type] = {
     "applications": Application,
     "job_groups": JobGroup,
     "service_classes": ServiceClass,
     "guaranteed_pools": GuaranteedPool,
     "users": User,
+    "user_groups": UserGroup,
+    "host_partitions": HostPartition,
+    "advance_reservations": AdvanceReservation,
     "share_usage": ShareUsage,
     "pool_usage": PoolUsage,
     "associations": Association,
     "held": HeldHosts,
+    "borrowed": BorrowedSlots,
     "lsf_says": SaidByLsf,
+    "omissions": Omission,
+}
+#: Fields of the instance with another name than their section.
+ATTRIBUTES = {"user_groups": "groups", "host_partitions": "partitions"}
+#: Forms of entries by the class of their objects.
+FORMS: dict[type, type[Section]] = {
+    kind: entry(
+        f"{kind.__name__}Entry",
+        kind,
+        PeriodKeys if kind is AdvanceReservation else Section,
+        str(kind.__doc__),
+    )
+    for kind in (ResourceDefinition, *FACT_SECTIONS.values())
+}
+if not TYPE_CHECKING:
+    Document = create_model(
+        "Document",
+        __base__=Document,
+        __doc__=Document.__doc__,
+        __module__=__name__,
+        resources=(list[FORMS[ResourceDefinition]], []),
+        **{section: (list[FORMS[kind]], []) for section, kind in FACT_SECTIONS.items()},
+    )
+FORMS |= {
+    Host: HostEntry,
+    Queue: QueueEntry,
+    Params: ParamsEntry,
+    Job: JobEntry,
+    RunningJob: RunningEntry,
+    ComputeUnit: UnitEntry,
+    SharedResource: SharedEntry,
+    Limit: LimitEntry,
+    Instance: Document,
 }
 
 

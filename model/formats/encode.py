@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..cluster import (
+    BUILTIN_AMOUNTS,
     Cluster,
     ComputeUnit,
     Host,
@@ -21,19 +22,18 @@ from ..configuration import (
     Limit,
     Params,
     Queue,
-    UserGroup,
     usual_queue,
     with_default_queue,
 )
 from ..errors import InputError
+from ..facts import known_fields
 from ..input_limits import limits
 from ..instance import AdvanceReservation, Instance
 from ..job import Job, RunningJob, arrays_of, elements
-from ..omissions import SCOPE, Omission
 from . import document as d
 from . import text
 from .fields import plain
-from .names import compress
+from .names import compress, words_text
 from .objects import require_sound
 from .reading import check_length
 from .units import format_duration, format_size, size_text
@@ -45,9 +45,14 @@ def to_document(instance: Instance) -> Plain:
     """Return the instance as plain data, in the order of the file format."""
     params = instance.params
     sections: Plain = {
-        name: [plain(item, {"stamp": instance.now}) for item in getattr(instance, name)]
+        name: [
+            plain(item, _defaults(item, instance.now))
+            for item in getattr(instance, d.ATTRIBUTES.get(name, name))
+        ]
         for name in d.FACT_SECTIONS
     }
+    for entry in sections["omissions"]:
+        entry |= {"jobs": entry.pop("jobs")} if "jobs" in entry else {}  # a long list comes last
     sections |= {
         "format": "slotwise/1",
         "name": instance.name,
@@ -56,26 +61,14 @@ def to_document(instance: Instance) -> Plain:
         "now": instance.now or None,
         "params": _params(instance),
         **_machines(instance.cluster),
-        "user_groups": [_group(group) for group in instance.groups],
-        "host_partitions": [
-            {
-                "name": item.name,
-                "HOSTS": _words(item.hosts),
-                "USER_SHARES": text.write_user_shares(item.user_shares),
-            }
-            for item in instance.partitions
-        ],
         "queues": [plain(queue) for queue in _declared(instance)],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
-        "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
-        "borrowed": [
-            plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed
+        "running": [
+            plain_job(item.job, params, held=item.slots) | plain(item) for item in instance.running
         ],
-        "running": [_running(item, params) for item in instance.running],
         "pending": _waiting(instance.pending, params),
         "future": _waiting(instance.future, params),
-        "omissions": [_omission(item) for item in instance.omissions],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
     return {
@@ -83,13 +76,10 @@ def to_document(instance: Instance) -> Plain:
     }
 
 
-def _omission(item: Omission) -> Plain:
-    entry = {"what": item.what, "where": _some(item.where), "count": _unless(item.count, 1)}
-    jobs = {} if item.jobs is None else {"jobs": list(item.jobs)}
-    scope = {name: list(getattr(item, name)) or None for name in SCOPE}
-    rest = {"effect": _some(item.effect), **scope, "changes": _unless(item.changes, "starts")}
-    rest |= {"unplanned": list(item.unplanned) or None, "mark": _some(item.mark)}
-    return _kept(entry | rest) | jobs
+def _defaults(item: Any, now: int) -> Plain:
+    """Return the values that an entry need not give, other than defaults of its class."""
+    once = isinstance(item, AdvanceReservation) and not item.windows
+    return {"stamp": now} | ({"start": None, "end": None} if once else {})
 
 
 def _declared(instance: Instance) -> tuple[Queue, ...]:
@@ -101,15 +91,6 @@ def _kept(entry: Mapping[str, Any]) -> Plain:
     return {name: value for name, value in entry.items() if value is not None}
 
 
-def _unless(value: Any, default: Any) -> Any:
-    return None if value == default else value
-
-
-def _some(value: Any) -> Any:
-    """Return a value, None if it is empty."""
-    return value or None
-
-
 def _number(value: float | None) -> float | int | None:
     """Return a whole number as int."""
     return int(value) if value is not None and value == int(value) else value
@@ -117,13 +98,6 @@ def _number(value: float | None) -> float | int | None:
 
 def _numbers(values: Mapping[str, float]) -> Plain | None:
     return {name: _number(values[name]) for name in sorted(values)} or None
-
-
-def _words(names: Iterable[str]) -> str | list[str]:
-    """Return names as one short text, or as a list."""
-    words = compress(tuple(names))
-    joined = " ".join(words)
-    return joined if 0 < len(joined) <= 60 else words
 
 
 def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
@@ -137,7 +111,7 @@ def _machines(cluster: Cluster) -> Plain:
         "resources": [plain(item) for item in cluster.resources],
         "hosts": _hosts(cluster.hosts),
         "host_groups": {
-            group.name: _words(group.members)
+            group.name: words_text(group.members)
             for group in cluster.groups
             if group.name not in machines
         },
@@ -151,8 +125,8 @@ def _shared(cluster: Cluster, item: SharedResource) -> Plain:
         {
             "name": item.name,
             "amount": _number(item.amount),
-            "hosts": None if item.hosts is None else _words(_in_order(cluster, item.hosts)),
-            "static": _unless(item.static, True),
+            "hosts": None if item.hosts is None else words_text(_in_order(cluster, item.hosts)),
+            "static": None if item.static else False,
         }
     )
 
@@ -182,7 +156,7 @@ def _host(host: Host) -> Plain:
     if host.gpus is not None:
         amounts = {name: amounts[name] for name in amounts.keys() - host.gpus.amounts().keys()}
         load = {name: load[name] for name in load.keys() - host.gpus.load().keys()}
-    sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
+    sizes = {name: amounts.pop(name, None) for name in BUILTIN_AMOUNTS}
     booleans = sorted(host.booleans | host.exclusive)
     facts = plain(host)
     kept = {
@@ -191,7 +165,7 @@ def _host(host: Host) -> Plain:
         **{name: None if size is None else format_size(size) for name, size in sizes.items()},
         "amounts": _numbers(amounts),
         "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
-        "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
+        "RESOURCES": " ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans) or None,
         "load": _numbers(load),
         **facts,
         "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
@@ -208,13 +182,7 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
     inner = [other for other in cluster.units if other.parent == unit.name]
     inner.sort(key=lambda other: min((place.get(host, 0) for host in other.hosts), default=0))
     members = [other.name for other in inner] or unit.hosts
-    return {"name": unit.name, "type": unit.type, "members": _words(members)}
-
-
-def _group(group: UserGroup) -> Plain:
-    shares = text.write_user_shares(group.user_shares) if group.user_shares else None
-    entry = {"name": group.name, "members": _words(group.members), "USER_SHARES": shares}
-    return _kept({**entry, "PRIORITY": group.priority or None})
+    return {"name": unit.name, "type": unit.type, "members": words_text(members)}
 
 
 def _params(instance: Instance) -> Plain:
@@ -234,7 +202,7 @@ def _params(instance: Instance) -> Plain:
 def _limit(limit: Limit, params: Params) -> Plain:
     amounts = dict(limit.amounts)
     counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
-    sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
+    sizes = {name: amounts.pop(name, None) for name in BUILTIN_AMOUNTS}
     entry: Plain = {"name": limit.name}
     for item in CONSUMERS:
         if (scope := item.scope(limit)) is not None:
@@ -256,35 +224,6 @@ def _size(megabytes: float, *, bare: bool) -> str | int | float:
     if bare and megabytes < 1e15:
         return int(megabytes) if megabytes == int(megabytes) else megabytes
     return size_text(megabytes)
-
-
-def _reservation(item: AdvanceReservation) -> Plain:
-    once = not item.windows
-    return _kept(
-        {
-            "name": item.name,
-            "start": item.start if once else None,
-            "end": item.end if once else None,
-            "windows": _some(item.windows),
-            "allocation": allocation_text(item.slots),
-            "users": _some(" ".join(item.users)),
-            "open": item.open or None,
-            "suspends": None if item.suspends else False,
-        }
-    )
-
-
-def allocation_text(slots: Mapping[str, int]) -> str:
-    """Return ``2*hostA 3*hostB``; consecutive hosts with equal slots become a range."""
-    words: list[str] = []
-    names = list(slots)
-    first = 0
-    for index in range(1, len(names) + 1):
-        if index == len(names) or slots[names[index]] != slots[names[first]]:
-            run = [word for part in compress(names[first:index]) for word in part.split()]
-            words += [f"{slots[names[first]]}*{word}" for word in run]
-            first = index
-    return " ".join(words)
 
 
 def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
@@ -311,29 +250,14 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
     return entries
 
 
-def _running(item: RunningJob, params: Params) -> Plain:
-    entry = plain_job(item.job, params, held=item.slots) | plain(item)
-    entry["allocation"] = allocation_text(item.allocation)
-    return entry
-
-
-#: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
-_DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time", "think_time")
-_INSTANTS = (
-    "start",
-    "finish",
-    "end",
-    "submit",
-    "begin",
-    "deadline",
-    "stamp",
-    "since",
-    "rest_until",
+#: Keys whose seconds YAML shows as ``90m``, and the sections that have them.
+_SECONDS = frozenset(
+    item.key
+    for kind in (Job, RunningJob, *d.FACT_SECTIONS.values())
+    for item in known_fields(kind).values()
+    if item.fact.kind in ("seconds", "own_run_limit", "elapsed", "instant", "stamp")
 )
-_TIMED = (
-    *("advance_reservations", "share_usage", "pool_usage", "held", "lsf_says"),
-    *("running", "pending", "future"),
-)
+_TIMED = (*d.FACT_SECTIONS, "running", "pending", "future")
 
 
 def dump(instance: Instance) -> str:
@@ -386,11 +310,8 @@ def _document(instance: Instance) -> Plain:
 
 
 def _readable(entry: Plain) -> Plain:
-    timed = (*_DURATIONS, *_INSTANTS)
-    return {
-        name: format_duration(value) if name in timed and value and value != "unlimited" else value
-        for name, value in entry.items()
-    }
+    timed = [name for name in entry if name in _SECONDS and entry[name] not in (0, "unlimited")]
+    return entry | {name: format_duration(entry[name]) for name in timed}
 
 
 def dump_json(instance: Instance) -> str:

@@ -24,36 +24,21 @@ from ..cluster import (
     ComputeUnit,
     Host,
     HostGroup,
-    ResourceDefinition,
     SharedResource,
 )
 from ..configuration import (
     CONSUMERS,
-    HostPartition,
     Limit,
-    Params,
-    Queue,
     ReservationUsage,
     Scope,
-    User,
-    UserGroup,
 )
 from ..display import strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..instance import (
-    AdvanceReservation,
-    BorrowedSlots,
-    HeldHosts,
     Instance,
-    PoolUsage,
-    SaidByLsf,
-    ShareUsage,
 )
-from ..job import Application, HostRequest, Job, JobGroup, RunningJob
-from ..omissions import SCOPE, Change, Omission, OmissionMark
-from ..service_class import GuaranteedPool, ServiceClass
-from ..slurm_fairshare import Association
+from ..job import HostRequest, Job, RunningJob
 from . import document as d
 from . import fields as f
 from . import text
@@ -69,6 +54,7 @@ _PLAIN: dict[Any, tuple[Fits, str]] = {
     bool: (lambda value: type(value) is bool, "True or False"),
     str: (lambda value: isinstance(value, str), "a text"),
     type(None): (lambda value: value is None, "None"),
+    Any: (lambda value: True, "any value"),
 }
 
 
@@ -262,7 +248,7 @@ def _limited(amounts: Any) -> dict[str, float]:
 
 def _percentages(amounts: Any) -> dict[str, float]:
     for name, value in amounts.items():
-        if name not in ("mem", "swp", "tmp"):
+        if name not in BUILTIN_AMOUNTS:
             raise ValueError(f"must have percentages of mem, swp or tmp only, not of {name!r}")
         if _AMOUNT(value) > 100:
             raise ValueError(f"must be 0% to 100%, not {value}%")
@@ -292,15 +278,6 @@ def _hosts(requests: Any) -> Any:
     return text.requests(requests) or []
 
 
-def _allocation(slots: Any) -> Any:
-    return dict(slots) if isinstance(slots, Mapping) else slots
-
-
-def _listed(name: str) -> Callable[[Any], Any]:
-    """Return a tuple as the list that a file contains."""
-    return lambda item: list(value) if isinstance(value := getattr(item, name), tuple) else value
-
-
 _COUNTED = ("slots", "jobs")
 _NAME, _SIZE, _AMOUNT = reader(f.Name), reader(f.Size), reader(f.Amount)
 _JOB_SLOTS = reader(f.Slots)
@@ -326,22 +303,12 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     Job: (_Special(("slots", "max_slots"), _JOB_SLOTS, _slots),),
     HostRequest: (),
-    Omission: (
-        _single("jobs", tuple[f.JobId, ...] | None),
-        _single("unplanned", tuple[f.JobId, ...]),
-        *(_single(name, tuple[f.Name, ...]) for name in SCOPE),
-        _single("changes", Change),
-        _single("mark", OmissionMark),
-    ),
-    UserGroup: (),
-    HostPartition: (_single("hosts", tuple[f.Name, ...]),),
     Limit: (
         _Special(("amounts",), _limited),
         _Special(("percentages",), _percentages),
         *(_Special((item.field,), _scope) for item in CONSUMERS),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
-    AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
     Cluster: (
         _Special(
             ("unit_types", "default_unit_type"),
@@ -355,7 +322,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
 }
 
 
-def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
+def _of_fact(section: type[BaseModel] | None, known: KnownField) -> _Special:
     """Return the rule of a field by the kind in its fact."""
     kind = KINDS.get(known.fact.kind)
     if kind is None:
@@ -372,40 +339,11 @@ def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
         )
     if kind.checks is not None:
         return _single(known.name, kind.checks | None)
-    return _Special(known.names, key_reader(section, known.name))
+    return _Special(
+        known.names, reader(kind.reads) if section is None else key_reader(section, known.name)
+    )
 
 
-#: Section of the document for each class.
-_SECTIONS: dict[type, type[BaseModel] | None] = {
-    Host: d.HostEntry,
-    HostGroup: None,
-    ComputeUnit: d.UnitEntry,
-    ResourceDefinition: d.ResourceEntry,
-    SharedResource: d.SharedEntry,
-    Cluster: None,
-    Queue: d.QueueEntry,
-    Application: d.ApplicationEntry,
-    JobGroup: d.JobGroupEntry,
-    ServiceClass: d.ServiceClassEntry,
-    GuaranteedPool: d.PoolEntry,
-    User: d.UserEntry,
-    UserGroup: d.GroupEntry,
-    HostPartition: d.PartitionEntry,
-    Limit: d.LimitEntry,
-    ReservationUsage: None,
-    AdvanceReservation: d.ReservationEntry,
-    ShareUsage: d.ShareUsageEntry,
-    PoolUsage: d.PoolUsageEntry,
-    Association: d.AssociationEntry,
-    HeldHosts: d.HeldEntry,
-    BorrowedSlots: d.BackfilledEntry,
-    SaidByLsf: d.SaidEntry,
-    Job: d.JobEntry,
-    RunningJob: d.RunningEntry,
-    Omission: d.OmissionEntry,
-    Params: d.ParamsEntry,
-    Instance: d.Document,
-}
 _OF_INSTANCE = frozenset({"name", "description", "origin", "now"})
 #: Fields that contain objects with rules of their own.
 _OBJECTS: dict[type, frozenset[str]] = {
@@ -537,9 +475,9 @@ def _usual(kind: type) -> dict[str, Any]:
 def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     hints = get_type_hints(kind)
     usual = _usual(kind)
-    section = _SECTIONS[kind]
-    known = known_fields(kind).values() if section is not None else ()
-    special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known if section))
+    section = d.FORMS.get(kind)
+    known = known_fields(kind).values()
+    special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known))
     named = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
     plain = [
         _Special((name,), key_reader(section, name))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+import reprlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
@@ -23,16 +24,16 @@ from pydantic import (
     create_model,
 )
 
-from ..absolute_priority import AbsolutePriority, StatedPriority
-from ..cluster import HOST_STATUSES, Gpus, Thresholds
+from ..changes import STATUSES
+from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Gpus
 from ..configuration import Params
 from ..display import MINUTE, strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..input_limits import check_length
-from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
+from ..job import LARGEST_INDEX, ArraySpec, HostRequest, Job, parse_spec
+from ..omissions import Change, OmissionMark
 from ..resreq.syntax import DIALECTS
-from ..service_class import Guarantee, LoanPolicy
 from . import guarantee_text, names, text, units
 
 MOST = 2**31 - 1
@@ -65,16 +66,6 @@ def _new_name(value: object) -> str:
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise ValueError(f"must be a name, not {value!r}")
     return names.check_name(str(value))
-
-
-def _machine_name(value: object) -> str:
-    """Return the name of a group of hosts, "" if none is given."""
-    return "" if value == "" else _new_name(value)
-
-
-def _job_group(value: object) -> str:
-    """Return the name of a job group, "" if none is given."""
-    return "" if value == "" else names.check_job_group(value)
 
 
 def is_simple_id(value: object) -> bool:
@@ -143,10 +134,6 @@ def _limit_size(value: object, info: ValidationInfo) -> float:
         return Percent(found[1])
     context = info.context or {}
     return units.parse_size(value, context.get("unit", 1.0), context.get("base", 1024))
-
-
-def _minutes(value: object) -> int:
-    return text.positive_duration(value, MINUTE)
 
 
 def _stamp(value: object) -> str:
@@ -221,14 +208,6 @@ def _options(value: object) -> tuple[str, ...]:
     raise ValueError(f"must be options of bsub such as '-w done(1)', not {value!r}")
 
 
-def _per(value: object) -> Any:
-    return text.scope(value, each=True)
-
-
-def _all_of(value: object) -> Any:
-    return text.scope(value, each=False)
-
-
 def _dialect(value: object) -> str:
     text = str(value) if isinstance(value, (int, float, str)) else ""
     if text.removesuffix(".0") in DIALECTS:
@@ -249,11 +228,6 @@ def _windows(value: object) -> str:
 Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
-JobGroupName: TypeAlias = Annotated[
-    str, PlainValidator(names.check_job_group), WithJsonSchema(_NAME)
-]
-JobGroupOrNone: TypeAlias = Annotated[str, PlainValidator(_job_group), WithJsonSchema(_NAME)]
-MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 Elements: TypeAlias = Annotated[
     ArraySpec,
@@ -264,9 +238,6 @@ HostNames: TypeAlias = Annotated[
     tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)
 ]
 Names: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.names), WithJsonSchema(_WORDS)]
-Status: TypeAlias = Annotated[
-    str, PlainValidator(_host_status), WithJsonSchema({"enum": list(HOST_STATUSES)})
-]
 Dialect: TypeAlias = Annotated[
     str, PlainValidator(_dialect), WithJsonSchema({"enum": [*DIALECTS, 7, 10.1]})
 ]
@@ -280,9 +251,6 @@ Number: TypeAlias = Annotated[float, PlainValidator(_number), WithJsonSchema(_NU
 Amount: TypeAlias = Annotated[
     float, PlainValidator(_amount), WithJsonSchema({"type": "number", "minimum": 0})
 ]
-Positive: TypeAlias = Annotated[
-    float, PlainValidator(_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
-]
 YesNo: TypeAlias = Annotated[
     bool, PlainValidator(text.yes_no), WithJsonSchema({"enum": ["Y", "N", "y", "n", True, False]})
 ]
@@ -290,13 +258,6 @@ YesNo: TypeAlias = Annotated[
 Duration: TypeAlias = Annotated[
     int, PlainValidator(text.positive_duration), WithJsonSchema(_DURATION)
 ]
-OwnRunLimit: TypeAlias = Annotated[
-    int, PlainValidator(text.own_run_limit), WithJsonSchema(_DURATION)
-]
-#: Duration in seconds if the number has no unit; 0 is allowed.
-Elapsed: TypeAlias = Annotated[int, PlainValidator(_elapsed), WithJsonSchema(_DURATION)]
-#: Duration in minutes if the number has no unit, for LSF's own parameters.
-Minutes: TypeAlias = Annotated[int, PlainValidator(_minutes), WithJsonSchema(_DURATION)]
 Instant: TypeAlias = Annotated[
     int | datetime, PlainValidator(units.parse_instant), WithJsonSchema(_DURATION)
 ]
@@ -322,124 +283,35 @@ Places: TypeAlias = Annotated[
     PlainValidator(_places),
     WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
 ]
-#: Second and position of a job within its queue.
-QueuePosition: TypeAlias = Annotated[
-    tuple[int, int],
-    PlainValidator(_queue_position),
-    WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
-]
 Allocation: TypeAlias = Annotated[
     dict[str, int],
     PlainValidator(names.allocation),
     WithJsonSchema({"type": ["string", "array", "object"]}),
 ]
-Hosts: TypeAlias = Annotated[
-    tuple[HostRequest, ...], PlainValidator(_hosts_only), WithJsonSchema(_WORDS)
-]
-QueueHosts: TypeAlias = Annotated[
-    tuple[tuple[HostRequest, ...], tuple[str, ...]],
-    PlainValidator(names.host_requests),
-    WithJsonSchema(_WORDS),
-]
-Requirements: TypeAlias = Annotated[
-    tuple[str, ...],
-    PlainValidator(_requirements),
-    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
-]
-Options: TypeAlias = Annotated[
-    tuple[str, ...],
-    PlainValidator(_options),
-    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
-]
-AbsoluteFormula: TypeAlias = Annotated[
-    AbsolutePriority,
-    PlainValidator(text.absolute_priority),
-    WithJsonSchema(
-        {"type": ["string", "object"], "examples": ["WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]]"]}
+#: Slots of hosts in memory: a mapping of any class.
+Held: TypeAlias = Annotated[
+    dict[str, int],
+    PlainValidator(
+        lambda slots: names.allocation(dict(slots) if isinstance(slots, Mapping) else slots)
     ),
-]
-AbsoluteStated: TypeAlias = Annotated[
-    StatedPriority,
-    PlainValidator(text.stated_priority),
-    WithJsonSchema({"type": "string", "examples": ["system=10", "admin=2.5"]}),
-]
-#: Growth of priorities, and its interval in minutes.
-PriorityGrowth: TypeAlias = Annotated[
-    tuple[int, int],
-    PlainValidator(text.priority_growth),
-    WithJsonSchema({"type": "string", "examples": ["3/20"]}),
-]
-Windows: TypeAlias = Annotated[str, PlainValidator(_windows), WithJsonSchema(_TEXT)]
-RunLimit: TypeAlias = Annotated[
-    tuple[int | None, int | None], PlainValidator(text.run_limit), WithJsonSchema(_DURATION)
-]
-ProcessorLimit: TypeAlias = Annotated[
-    tuple[int, int | None, int | None],
-    PlainValidator(text.processor_limit),
-    WithJsonSchema({"type": ["integer", "string", "array"]}),
-]
-ReserveTime: TypeAlias = Annotated[
-    int,
-    PlainValidator(text.reserve_time),
-    WithJsonSchema({"type": "string", "pattern": r"^\s*MAX_RESERVE_TIME\s*\[\s*\d+\s*\]\s*$"}),
-]
-Exclusive: TypeAlias = Annotated[
-    str, PlainValidator(text.exclusive), WithJsonSchema({"type": ["string", "boolean"]})
-]
-Shares: TypeAlias = Annotated[
-    tuple[tuple[str, int], ...],
-    PlainValidator(text.user_shares),
-    WithJsonSchema({"type": ["string", "object", "array"]}),
-]
-ThresholdMap: TypeAlias = Annotated[
-    Thresholds,
-    PlainValidator(text.thresholds),
-    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
 ]
 HostGpus: TypeAlias = Annotated[
     Gpus | None, PlainValidator(text.gpus), WithJsonSchema({"type": ["integer", "object"]})
-]
-#: Value of LSB_GPU_NEW_SYNTAX.
-GpuSyntax: TypeAlias = Annotated[
-    str, PlainValidator(text.gpu_syntax), WithJsonSchema({"enum": ["extend", "Y", "N"]})
-]
-ReservationLimits: TypeAlias = Annotated[
-    dict[str, tuple[float, float]], PlainValidator(text.reservation_limits), WithJsonSchema(_TEXT)
 ]
 ResourceAmounts: TypeAlias = Annotated[
     dict[str, float],
     PlainValidator(text.resource_amounts),
     WithJsonSchema({"type": ["string", "object"]}),
 ]
-Preemption: TypeAlias = Annotated[
-    tuple[tuple[str, ...] | None, tuple[str, ...] | None],
-    PlainValidator(text.preemption),
-    WithJsonSchema(_TEXT),
-]
 UnitTypes: TypeAlias = Annotated[
     tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
 ]
-Goals: TypeAlias = Annotated[
-    tuple[str, ...], PlainValidator(guarantee_text.goals), WithJsonSchema(_WORDS)
+PerScope: TypeAlias = Annotated[
+    Any, PlainValidator(partial(text.scope, each=True)), WithJsonSchema(_WORDS)
 ]
-Access: TypeAlias = Annotated[
-    dict[str, tuple[str, ...]],
-    PlainValidator(guarantee_text.access),
-    WithJsonSchema({"type": ["string", "object"]}),
+AllScope: TypeAlias = Annotated[
+    Any, PlainValidator(partial(text.scope, each=False)), WithJsonSchema(_WORDS)
 ]
-PoolType: TypeAlias = Annotated[
-    str, PlainValidator(guarantee_text.pool_type), WithJsonSchema(_TEXT)
-]
-Distribution: TypeAlias = Annotated[
-    tuple[Guarantee, ...],
-    PlainValidator(guarantee_text.distribution),
-    WithJsonSchema({"type": ["string", "object"]}),
-]
-LoanPolicies: TypeAlias = Annotated[
-    LoanPolicy, PlainValidator(guarantee_text.loans), WithJsonSchema(_TEXT)
-]
-PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
-AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
 
 
 # Kinds of fields: how the key of a file is read, how it is written, and what memory may hold.
@@ -460,20 +332,12 @@ def _joined(words: tuple[str, ...]) -> str | None:
     return " ".join(words) or None
 
 
-def _flag(value: bool) -> str:
-    return "Y" if value else "N"
-
-
 def _requests(*hosts: Any) -> Any:
     return text.requests(*hosts) or []
 
 
 def _texts(value: Any) -> Any:
     return text.requirements(value) if isinstance(value, tuple) else value
-
-
-def _mapping(slots: Any) -> Any:
-    return dict(slots) if isinstance(slots, Mapping) else slots
 
 
 def _same(value: Any) -> Any:
@@ -496,62 +360,186 @@ class FieldKind:
     number: bool = False
 
 
+def _choice(known: Sequence[str]) -> Any:
+    """Return the type of a text that is one of these."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str) or value not in known:
+            hint = nearest(value, known) if isinstance(value, str) else ""
+            raise ValueError(f"must be one of {', '.join(known)}, not {value!r}{hint}")
+        return value
+
+    return Annotated[str, PlainValidator(read)]
+
+
+def _load(values: Any) -> dict[str, float]:
+    """Return load indices as numbers; sizes (MB) are not negative."""
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(f'must be values such as {{"r1m": 2.5}}, not {reprlib.repr(values)}')
+    read = {reader(Name)(name): _number(value) for name, value in values.items()}
+    for name in BUILTIN_AMOUNTS:
+        if read.get(name, 0) < 0:
+            raise ValueError(f"{name} must be 0 or more (MB), not {read[name]:g}")
+    return read
+
+
+def _job_fields(given: Any) -> Any:
+    """Return the fields of a job change; their values are checked in the changed job."""
+    if not isinstance(given, Mapping) or not given:
+        said = reprlib.repr(given)
+        raise ValueError(f'must be fields of a job such as {{"slots": 4}}, not {said}')
+    known = [item.name for item in fields(Job) if item.name != "id"]
+    for name in given:
+        if name not in known:
+            hint = nearest(name, known) if isinstance(name, str) else ""
+            raise ValueError(f"a job has no field {reprlib.repr(name)} that changes{hint}")
+    return given
+
+
+def _or_none(reads: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Return a reader that also takes an empty text, which it keeps."""
+    return lambda value: "" if value == "" else reads(value)
+
+
+def _form(reads: Callable[..., Any], schema: dict[str, Any]) -> Any:
+    """Return the type of keys that a function reads, with their JSON Schema."""
+    return Annotated[Any, PlainValidator(reads), WithJsonSchema(schema)]
+
+
 KINDS: dict[str, FieldKind] = {
     "name": FieldKind(Name),
     "new_name": FieldKind(NewName),
-    "job_group": FieldKind(JobGroupName),
+    "job_id": FieldKind(JobId),
+    "job_group": FieldKind(_form(names.check_job_group, _NAME)),
     "text": FieldKind(Text),
     "line": FieldKind(Line),
     "requirement": FieldKind(Text),
-    "job_group_or_none": FieldKind(JobGroupOrNone),
+    "job_group_or_none": FieldKind(_form(_or_none(names.check_job_group), _NAME)),
     "words": FieldKind(Words, _joined),
     "listed_words": FieldKind(Words, list),
-    "flag": FieldKind(YesNo, _flag),
+    "names": FieldKind(Names, _joined),
+    "listed_names": FieldKind(Names, list, checks=tuple[Name, ...]),
+    "members": FieldKind(Names, names.words_text),
+    "host_words": FieldKind(Words, names.words_text, checks=tuple[Name, ...]),
+    "job_ids": FieldKind(tuple[JobId, ...], list),
+    "change": FieldKind(Change),
+    "omission_mark": FieldKind(OmissionMark),
+    "host_change": FieldKind(_choice(STATUSES)),
+    "direction": FieldKind(_choice(("top", "bottom"))),
+    "load": FieldKind(Annotated[dict[str, float], PlainValidator(_load)], dict),
+    "job_fields": FieldKind(Annotated[Any, PlainValidator(_job_fields)]),
+    "flag": FieldKind(YesNo, lambda value: "Y" if value else "N"),
     "boolean": FieldKind(YesNo),
     "whole": FieldKind(Whole, number=True),
     "count": FieldKind(CountOrNone, number=True),
     "count_from_1": FieldKind(Count, number=True),
     "number": FieldKind(Number, _shortest, number=True),
     "amount": FieldKind(Amount, _shortest, number=True),
-    "positive": FieldKind(Positive, _shortest, number=True),
+    "positive": FieldKind(
+        _form(_positive, {"type": "number", "exclusiveMinimum": 0}), _shortest, number=True
+    ),
     "percent": FieldKind(Number, _shortest, number=True),
-    "minutes": FieldKind(Minutes, text.minutes, checks=Duration),
+    "minutes": FieldKind(
+        _form(partial(text.positive_duration, unit=MINUTE), _DURATION),
+        text.minutes,
+        checks=Duration,
+    ),
     "seconds": FieldKind(Duration),
-    "own_run_limit": FieldKind(OwnRunLimit, text.own_run_limit_text, checks=Duration),
-    "elapsed": FieldKind(Elapsed),
+    "own_run_limit": FieldKind(
+        _form(text.own_run_limit, _DURATION), text.own_run_limit_text, checks=Duration
+    ),
+    "elapsed": FieldKind(_form(_elapsed, _DURATION)),
     "instant": FieldKind(Instant),
+    "stamp": FieldKind(Instant),
     "gpu_req": FieldKind(Line),
-    "gpu_syntax": FieldKind(GpuSyntax),
-    "aps_formula": FieldKind(AbsoluteFormula, str, as_file=True),
-    "aps_stated": FieldKind(AbsoluteStated, str, as_file=True),
-    "priority_growth": FieldKind(PriorityGrowth, text.priority_growth_text, as_file=True),
-    "windows": FieldKind(Windows),
+    "gpu_syntax": FieldKind(_form(text.gpu_syntax, {"enum": ["extend", "Y", "N"]})),
+    "aps_formula": FieldKind(
+        _form(
+            text.absolute_priority,
+            {"type": ["string", "object"], "examples": ["WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]]"]},
+        ),
+        str,
+        as_file=True,
+    ),
+    "aps_stated": FieldKind(
+        _form(text.stated_priority, {"type": "string", "examples": ["system=10", "admin=2.5"]}),
+        str,
+        as_file=True,
+    ),
+    "priority_growth": FieldKind(
+        _form(text.priority_growth, {"type": "string", "examples": ["3/20"]}),
+        text.priority_growth_text,
+        as_file=True,
+    ),
+    "windows": FieldKind(_form(_windows, _TEXT)),
     "dialect": FieldKind(Dialect),
-    "host_status": FieldKind(Status),
-    "machine": FieldKind(MachineName),
+    "host_status": FieldKind(_form(_host_status, {"enum": list(HOST_STATUSES)})),
+    "machine": FieldKind(_form(_or_none(_new_name), _NAME)),
     "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
     "family": FieldKind(Literal["LSF", "OpenLava", "volclava", "Slurm"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
-    "exclusive": FieldKind(Exclusive),
-    "cycles": FieldKind(ReserveTime, text.cycles, as_file=True),
-    "shares": FieldKind(Shares, text.write_user_shares),
-    "thresholds": FieldKind(ThresholdMap, text.write_thresholds, as_file=True),
-    "bounds": FieldKind(ReservationLimits, text.bounds, as_file=True),
-    "processor_limit": FieldKind(ProcessorLimit, text.processor_limit_text, as_file=True),
-    "queue_hosts": FieldKind(QueueHosts, _requests, as_file=True),
-    "goals": FieldKind(Goals, guarantee_text.goals_text, as_file=True),
-    "access": FieldKind(Access, guarantee_text.access_text, as_file=True),
-    "pool_type": FieldKind(PoolType),
-    "distribution": FieldKind(Distribution, guarantee_text.distribution_text, as_file=True),
-    "loans": FieldKind(LoanPolicies, guarantee_text.loans_text, as_file=True),
-    "hosts": FieldKind(Hosts, _requests, as_file=True),
-    "requirements": FieldKind(Requirements, _texts, as_file=True),
-    "options": FieldKind(Options, _texts, as_file=True),
-    "queue_position": FieldKind(QueuePosition, list),
-    "allocation": FieldKind(Allocation, _mapping, as_file=True),
-    "run_limit": FieldKind(RunLimit, text.run_limit_text),
-    "preemption": FieldKind(Preemption, text.preemption_text, as_file=True),
+    "exclusive": FieldKind(_form(text.exclusive, {"type": ["string", "boolean"]})),
+    "cycles": FieldKind(
+        _form(
+            text.reserve_time,
+            {"type": "string", "pattern": r"^\s*MAX_RESERVE_TIME\s*\[\s*\d+\s*\]\s*$"},
+        ),
+        text.cycles,
+        as_file=True,
+    ),
+    "shares": FieldKind(
+        _form(text.user_shares, {"type": ["string", "object", "array"]}), text.write_user_shares
+    ),
+    "thresholds": FieldKind(
+        _form(
+            text.thresholds,
+            {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+        ),
+        text.write_thresholds,
+        as_file=True,
+    ),
+    "bounds": FieldKind(_form(text.reservation_limits, _TEXT), text.bounds, as_file=True),
+    "processor_limit": FieldKind(
+        _form(text.processor_limit, {"type": ["integer", "string", "array"]}),
+        text.processor_limit_text,
+        as_file=True,
+    ),
+    "queue_hosts": FieldKind(_form(names.host_requests, _WORDS), _requests, as_file=True),
+    "goals": FieldKind(
+        _form(guarantee_text.goals, _WORDS), guarantee_text.goals_text, as_file=True
+    ),
+    "access": FieldKind(
+        _form(guarantee_text.access, {"type": ["string", "object"]}),
+        guarantee_text.access_text,
+        as_file=True,
+    ),
+    "pool_type": FieldKind(_form(guarantee_text.pool_type, _TEXT)),
+    "distribution": FieldKind(
+        _form(guarantee_text.distribution, {"type": ["string", "object"]}),
+        guarantee_text.distribution_text,
+        as_file=True,
+    ),
+    "loans": FieldKind(_form(guarantee_text.loans, _TEXT), guarantee_text.loans_text, as_file=True),
+    "hosts": FieldKind(_form(_hosts_only, _WORDS), _requests, as_file=True),
+    "requirements": FieldKind(
+        _form(_requirements, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
+        _texts,
+        as_file=True,
+    ),
+    "options": FieldKind(
+        _form(_options, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}), _texts, as_file=True
+    ),
+    "queue_position": FieldKind(
+        _form(
+            _queue_position,
+            {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+        ),
+        list,
+    ),
+    "allocation": FieldKind(Allocation, names.allocation_text, checks=Held),
+    "run_limit": FieldKind(_form(text.run_limit, _DURATION), text.run_limit_text),
+    "preemption": FieldKind(_form(text.preemption, _TEXT), text.preemption_text, as_file=True),
 }
 #: Kind of the field that has a queue's own values of parameters of the cluster, by name.
 FACTORS = "factors"
@@ -585,9 +573,9 @@ def _key(item: KnownField) -> Any:
     reads = KINDS[item.fact.kind].reads
     alias = item.key if item.key != item.name else None
     plain = isinstance(default, _PLAIN_DEFAULTS) or default == ()
-    if item.required:
+    if item.required or item.fact.kind == "allocation":  # what holds nothing holds no slots
         return (reads, Field(alias=alias))
-    if item.fact.also or not plain:
+    if item.fact.also or not plain or item.fact.kind == "stamp":
         return _optional(reads, alias)
     return (reads, Field(default, alias=alias))
 
@@ -638,7 +626,16 @@ def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any]
     """Return the fields of a class, with a getter and the default of each; pairs as tuples."""
     assert isinstance(kind, type)
     return tuple(
-        (known, attrgetter(*known.names), known.defaults if known.fact.also else known.defaults[0])
+        (
+            known,
+            attrgetter(*known.names),
+            # An allocation is written if it is empty too: a file must have one.
+            MISSING
+            if known.fact.kind == "allocation"
+            else known.defaults
+            if known.fact.also
+            else known.defaults[0],
+        )
         for known in known_fields(kind).values()
     )
 

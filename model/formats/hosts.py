@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from ..cluster import (
+    BUILTIN_AMOUNTS,
     Cluster,
     ComputeUnit,
     Gpus,
@@ -19,6 +20,7 @@ from ..cluster import (
     ResourceDefinition,
     SharedResource,
 )
+from ..configuration import HostPartition
 from ..errors import nearest
 from ..input_limits import limits, take_hosts, take_names
 from ..job import OTHERS
@@ -100,6 +102,13 @@ class HostBuilder:
                 return found  # errors are reported at each place
             self._lists[key] = found
         return self._lists[key]
+
+    def partitions(self, items: Iterable[HostPartition]) -> tuple[HostPartition, ...]:
+        """Return host partitions with the hosts that their words stand for."""
+        return tuple(
+            replace(item, hosts=self.home(("host_partitions", number, "HOSTS"), item.hosts))
+            for number, item in enumerate(items)
+        )
 
     def home(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
         """Return the hosts of a part of the cluster, of which a host is in at most one."""
@@ -270,7 +279,7 @@ class HostBuilder:
         if slots is None:
             self._problem(("hosts", index), "has no number of slots: give slots, MXJ or ncpus")
         amounts = dict(entry.amounts)
-        for name in ("mem", "swp", "tmp"):
+        for name in BUILTIN_AMOUNTS:
             size = getattr(entry, name)
             if size is not None and name in amounts:
                 self._problem(

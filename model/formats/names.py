@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..cluster import NamedHosts
 from ..errors import nearest
@@ -318,6 +318,26 @@ def _written(run: Sequence[str]) -> str:
     assert first is not None
     assert last is not None
     return f"{first[1]}[{first[2]}-{last[2]}]{first[3]}"
+
+
+def words_text(names: Iterable[str]) -> str | list[str]:
+    """Return names as one short text, or as a list."""
+    words = compress(tuple(names))
+    joined = " ".join(words)
+    return joined if 0 < len(joined) <= 60 else words
+
+
+def allocation_text(slots: Mapping[str, int]) -> str:
+    """Return ``2*hostA 3*hostB``; consecutive hosts with equal slots become a range."""
+    words: list[str] = []
+    names = list(slots)
+    first = 0
+    for index in range(1, len(names) + 1):
+        if index == len(names) or slots[names[index]] != slots[names[first]]:
+            run = [word for part in compress(names[first:index]) for word in part.split()]
+            words += [f"{slots[names[first]]}*{word}" for word in run]
+            first = index
+    return " ".join(words)
 
 
 def unknown_host(known: NamedHosts, name: str) -> str:

@@ -55,8 +55,7 @@ _SECTIONS: dict[str, Location] = {
     "compute_units": ("cluster", "units"),
     "resources": ("cluster", "resources"),
     "shared_resources": ("cluster", "shared"),
-    "user_groups": ("groups",),
-    "host_partitions": ("partitions",),
+    **{section: (name,) for section, name in d.ATTRIBUTES.items()},
 }
 #: Keys whose values the model keeps under another name than the reader.
 _FIELDS = {
@@ -64,7 +63,6 @@ _FIELDS = {
     ("compute_units", "members"): "hosts",
     ("limits", "RESOURCE"): "amounts",
     ("queues", "PREEMPTION"): "preemptive",
-    ("advance_reservations", "allocation"): "slots",
 }
 
 
@@ -79,7 +77,8 @@ def attribute_place(finding: Finding, instance: Instance) -> Finding:
         return replace(finding, place=("params", *(keys.get(str(key), key) for key in rest)))
     found: list[str | int] = [*_SECTIONS.get(section, (section,))]
     if rest and section in ("host_groups", "reservation_usage"):
-        rest = (_number(section, str(rest[0]), instance), *_members(section), *rest[1:])
+        within = "members" if section == "host_groups" else "resource"
+        rest = (_number(section, str(rest[0]), instance), within, *rest[1:])
     found += rest[:1]
     for key in rest[1:]:
         name = _FIELDS.get((section, str(key)))
@@ -90,10 +89,6 @@ def attribute_place(finding: Finding, instance: Instance) -> Finding:
             found.append("job")
         found.append(key if isinstance(key, int) else name)
     return replace(finding, place=tuple(found))
-
-
-def _members(section: str) -> Location:
-    return ("members",) if section == "host_groups" else ("resource",)
 
 
 def _number(section: str, name: str, instance: Instance) -> int:
@@ -131,10 +126,7 @@ def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, lis
     findings: list[Finding] = []
     builder = HostBuilder(_document(cluster, poll), findings)
     built = builder.cluster()
-    partitions = tuple(
-        replace(item, hosts=builder.home(("host_partitions", number, "HOSTS"), item.hosts))
-        for number, item in enumerate(instance.partitions)
-    )
+    partitions = builder.partitions(instance.partitions)
     found = [attribute_place(finding, instance) for finding in findings]
     if not findings:
         found += _without_group(cluster)

@@ -9,8 +9,8 @@ from functools import partial
 from operator import attrgetter, gt
 from typing import Any, TypeVar
 
-from ..cluster import Cluster, NamedHosts, distinct
-from ..configuration import Params, Queue
+from ..cluster import BUILTIN_AMOUNTS, Cluster, NamedHosts, distinct
+from ..configuration import CONSUMERS, Params, Queue
 from ..dependency import (
     DependencyError,
     JobIndex,
@@ -174,20 +174,14 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
     """Yield warnings about shares of users that appear nowhere else, often a typing error."""
     if not users:
         return
-    lists: list[tuple[Location, tuple[tuple[str, int], ...]]] = [
-        (("queues", i, "FAIRSHARE"), queue.user_shares or ())
-        for i, queue in enumerate(instance.queues)
-    ]
-    lists += [
-        (("host_partitions", i, "USER_SHARES"), partition.user_shares)
-        for i, partition in enumerate(instance.partitions)
-    ]
+    from ..share_rules import share_lists
+
     known = users | SHARE_KEYWORDS
-    for place, shares in lists:
+    for path, shares in share_lists(instance):
         for name, _ in shares:
             if name not in known and not name.endswith("@"):
                 message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
-                yield Finding(place, message, warning=True, undefined=True)
+                yield Finding(_location(path), message, warning=True, undefined=True)
 
 
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
@@ -277,7 +271,10 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
         queue = references.queues.get(job.queue)
         if queue is not None and queue.users and not references.admits(queue.users, job.user):
             yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
-        yield from _priority(place, job, instance.params.max_user_priority)
+        most = instance.params.max_user_priority
+        if most and job.priority > most:
+            message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
+            yield Finding((*place, "priority"), message)
         yield from _submission(place, job, queue)
 
     for section, jobs in waiting:
@@ -312,11 +309,18 @@ class _References:
     def __init__(self, instance: Instance) -> None:
         cluster = instance.cluster
         self.queues = {queue.name: queue for queue in instance.queues}
-        self._applications = {profile.name for profile in instance.applications}
-        self._classes = {item.name for item in instance.service_classes}
-        self._machines = cluster.machines()
+        #: Further fields of a job that name something, what they name, and which there are.
+        self._known: list[tuple[str, str, Collection[str]]] = [
+            ("application", "application", {item.name for item in instance.applications}),
+            ("from_host", "submission host", cluster.machines()),
+        ]
+        for key, noun, items in (
+            ("reservation", "advance reservation", instance.advance_reservations),
+            ("service_class", "service class", instance.service_classes),
+        ):
+            if items:  # an instance without any does not describe them
+                self._known.append((key, noun, {item.name for item in items}))
         self._hosts = {OTHERS, *NamedHosts(cluster)}
-        self._reserved = {item.name for item in instance.advance_reservations}
         self._members = {group.name: group.members for group in instance.groups}
         self._reached: dict[str, set[str]] = {}
         #: Whom USERS names, without and with ``~``.
@@ -334,24 +338,12 @@ class _References:
         return found
 
     def _wrong(self, place: Location, job: Job) -> Iterator[Finding]:
-        if self.queues.get(job.queue) is None:
+        if job.queue not in self.queues:
             yield unknown_name((*place, "queue"), "queue", job.queue, self.queues)
-        if job.application and job.application not in self._applications:
-            yield unknown_name(
-                (*place, "application"), "application", job.application, self._applications
-            )
-        if job.reservation and self._reserved and job.reservation not in self._reserved:
-            yield unknown_name(
-                (*place, "reservation"), "advance reservation", job.reservation, self._reserved
-            )
-        if job.service_class and self._classes and job.service_class not in self._classes:
-            yield unknown_name(
-                (*place, "service_class"), "service class", job.service_class, self._classes
-            )
-        if job.from_host and job.from_host not in self._machines:
-            yield unknown_name(
-                (*place, "from_host"), "submission host", job.from_host, self._machines
-            )
+        for key, noun, known in self._known:
+            name = getattr(job, key)
+            if name and name not in known:
+                yield unknown_name((*place, key), noun, name, known)
         for request in job.hosts:
             if request.name not in self._hosts:
                 yield unknown_name(
@@ -387,12 +379,6 @@ class _References:
                 seen.add(name)
                 stack.extend(self._members.get(name, ()))
         return seen
-
-
-def _priority(place: Location, job: Job, most: int) -> Iterator[Finding]:
-    if most and job.priority > most:
-        message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
-        yield Finding((*place, "priority"), message)
 
 
 def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:
@@ -489,22 +475,18 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         _usage,
         *([reservation_findings] if instance.advance_reservations else []),
         memory_findings,
-        _guarantees,
     )
     found: list[Finding] = []
     for part in parts:
         poll()
         found += part(instance)
+    if instance.service_classes or instance.guaranteed_pools:
+        found += guarantee_findings(instance)
     found += check_jobs(instance, poll)
     found += check_requirements(instance, poll)
     poll()
     found += _shares(instance)
     return found
-
-
-def _guarantees(instance: Instance) -> Iterator[Finding]:
-    if instance.service_classes or instance.guaranteed_pools:
-        yield from guarantee_findings(instance)
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:
@@ -592,16 +574,19 @@ def _resources(instance: Instance) -> Iterator[Finding]:
 def _amounts(instance: Instance) -> set[str]:
     """Return the numeric resources that jobs may reserve."""
     cluster = instance.cluster
-    names = {"mem", "swp", "tmp", *(shared.name for shared in cluster.shared)}
+    names = {*BUILTIN_AMOUNTS, *(shared.name for shared in cluster.shared)}
     names.update(item.name for item in cluster.resources if item.kind == "numeric")
     return names.union(*distinct(host.amounts for host in cluster.hosts))
 
 
 def _limits(instance: Instance) -> Iterator[Finding]:
     known = {"slots", "jobs", *_amounts(instance)}
-    queues = dict.fromkeys(queue.name for queue in instance.queues)
-    applications = dict.fromkeys(profile.name for profile in instance.applications)
     hosts = NamedHosts(instance.cluster)
+    defined: dict[str, Any] = {
+        "queues": [queue.name for queue in instance.queues],
+        "apps": [profile.name for profile in instance.applications],
+        "hosts": hosts,
+    }
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
         if not (limit.amounts or limit.percentages) and limit.slots_per_processor is None:
@@ -614,29 +599,23 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
         for name in () if per_host else limit.percentages:
             yield Finding((*place, name.upper()), "a percentage needs PER_HOST")
-        if limit.queues is not None:
-            for name in (*limit.queues.names, *limit.queues.excluded):
-                if name != "all" and name not in queues:
-                    key = "PER_QUEUE" if limit.queues.each else "QUEUES"
-                    yield unknown_name((*place, key), "queue", name, queues)
-        for name in () if limit.apps is None else (*limit.apps.names, *limit.apps.excluded):
-            if name != "all" and name not in applications:
-                key = "PER_APP" if limit.apps is not None and limit.apps.each else "APPS"
-                yield unknown_name((*place, key), "application", name, applications)
-        if limit.hosts is not None:
-            for name in (*limit.hosts.names, *limit.hosts.excluded):
-                if name not in hosts:
-                    key = "PER_HOST" if limit.hosts.each else "HOSTS"
-                    message = unknown_host(hosts, name)
-                    yield Finding((*place, key), message, undefined=True)
+        for item in CONSUMERS:
+            if (scope := item.scope(limit)) is None or item.field not in defined:
+                continue
+            names = defined[item.field]
+            for name in (*scope.names, *scope.excluded):
+                if name != "all" and name not in names:
+                    key = item.per_field if scope.each else item.field
+                    noun = "host or host group" if names is hosts else item.noun
+                    yield unknown_name((*place, key.upper()), noun, name, names)
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:
     """Check that ReservationUsage names user-defined numeric resources (RSV-08)."""
-    known = _amounts(instance) - {"mem", "swp", "tmp"}
+    known = _amounts(instance) - {*BUILTIN_AMOUNTS}
     for usage in instance.reservation_usage:
         place: Location = ("reservation_usage", usage.resource)
-        if usage.resource in ("mem", "swp", "tmp", "slots"):
+        if usage.resource in (*BUILTIN_AMOUNTS, "slots"):
             message = f"{usage.resource} is built in: RESOURCE_RESERVE_PER_SLOT governs it"
             yield Finding(place, message)
         elif usage.resource not in known:
@@ -663,7 +642,11 @@ def _shares(instance: Instance) -> Iterator[Finding]:
 def _place(problem: Problem, jobs: dict[str, Location]) -> Location:
     if problem.path in jobs:
         return jobs[problem.path]
-    return tuple(int(number) if number else name for name, number in _STEP.findall(problem.path))
+    return _location(problem.path)
+
+
+def _location(path: str) -> Location:
+    return tuple(int(number) if number else name for name, number in _STEP.findall(path))
 
 
 def _job_places(instance: Instance) -> dict[str, Location]:

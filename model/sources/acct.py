@@ -23,6 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..cluster import BUILTIN_AMOUNTS
 from ..compact import NamePlaces, OnDemand
 from ..errors import InputError, Problem, report
 from ..formats.names import Domains
@@ -94,7 +95,8 @@ class SacctTable:
 
 
 def _job(row: Mapping[str, str]) -> FinishedJob:
-    times = {name: _time(row, name) for name in ("submit", "eligible", "start", "end")}
+    names = ("submit", "eligible", "start", "end")
+    times = {name: values.stamp(row.get(name), UTC) or 0 for name in names}
     held = values.tres(row.get("alloctres", "")) or values.tres(row.get("reqtres", ""))
     count = values.whole(row.get("alloccpus") or row.get("ncpus"))
     cpus = int(held.get("cpu", count or 0)) or 1
@@ -120,10 +122,6 @@ def _job(row: Mapping[str, str]) -> FinishedJob:
         cpu_time=0.0,
         status=status,
     )
-
-
-def _time(row: Mapping[str, str], name: str) -> int:
-    return values.stamp(row.get(name), UTC) or 0
 
 
 def _shared_out(nodes: tuple[str, ...], cpus: int) -> dict[str, int]:
@@ -636,7 +634,7 @@ _RUSAGE = (
 def _untold(instance: Instance) -> re.Pattern[str] | None:
     """Return a pattern for names of resources that no host of a cluster reports."""
     hosts = instance.cluster.hosts
-    sizes = [name for name in ("mem", "swp", "tmp") if not any(name in h.amounts for h in hosts)]
+    sizes = [name for name in BUILTIN_AMOUNTS if not any(name in h.amounts for h in hosts)]
     words = [rf"\b{name}\b" for name in sizes]
     words += [] if any(host.gpu_count for host in hosts) else [GPUS_NAMED.pattern]
     return re.compile("|".join(words)) if words else None

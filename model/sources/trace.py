@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ValidationError
 
 from ..cluster import Cluster, Host
 from ..configuration import Params, Queue
 from ..errors import InputError, Problem, bounded, report
+from ..formats import fields as f
 from ..formats import source_text
+from ..formats.document import Location, explain, path_text
 from ..formats.file_format import Contents, ReadOptions
 from ..formats.reading import file_bytes, kind_of, refuse_other
 from ..instance import Instance
@@ -269,6 +271,47 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
 POOL = "pool"
 
 
+class _Entry(BaseModel):
+    id: f.JobId
+    procs: f.Count
+
+
+class _RunningEntry(_Entry):
+    remaining_req_s: f.Count
+    remaining_actual_s: f.CountOrNone
+
+
+class _WaitingEntry(_Entry):
+    req_s: f.Count
+    run_s: f.CountOrNone
+    waited_s: f.CountOrNone
+
+
+class _Snapshot(BaseModel):
+    procs: f.Count
+    free: f.CountOrNone | None = None
+    running: list[_RunningEntry]
+    queue: list[_WaitingEntry]
+
+
+def _contradictions(snapshot: _Snapshot) -> Iterator[tuple[Location, str]]:
+    """Yield ids that are given twice, and running jobs and free processors beyond the machine."""
+    seen: set[str] = set()
+    for section in ("running", "queue"):
+        for index, item in enumerate(getattr(snapshot, section)):
+            if item.id in seen:
+                said = f"there is a job {item.id} already: give each job an id of its own"
+                yield (section, index, "id"), said
+            seen.add(item.id)
+    used = sum(item.procs for item in snapshot.running)
+    left = snapshot.procs - used
+    if left < 0:
+        said = f"must use at most {snapshot.procs} processors (procs), not {used}"
+        yield ("running",), said
+    elif snapshot.free not in (None, left):
+        yield ("free",), f"must be {left}, what the running jobs leave, not {snapshot.free}"
+
+
 def load_pool(source: str | Path) -> Instance:
     """Read a snapshot file; InputError with all problems."""
     path = Path(source)
@@ -298,46 +341,49 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
     the real run times of the queue are kept for simulation (``run_time``). Second 0 is the moment
     of the snapshot.
     """
-    reader = _PoolReader(source)
     if not isinstance(data, Mapping):
-        raise InputError(
-            [Problem("must be a snapshot: an object with procs, running, queue", source)]
-        )
-    reader.snapshot(data)
-    processors = reader.number(data, "procs", 1)
+        wrong = "must be a snapshot: an object with procs, running, queue"
+        raise InputError([Problem(wrong, source)])
+    if "format" in data and "hosts" in data:
+        raise InputError([Problem("is an instance already, no snapshot: use it as it is", source)])
+    try:
+        read = _Snapshot.model_validate(data)
+    except ValidationError as error:
+        found = [(finding.place, finding.message) for finding in explain(error, _Snapshot)]
+    else:
+        found = list(_contradictions(read))
+    if found:
+        raise InputError(Problem(said, source, path=path_text(place)) for place, said in found)
     running = [
         RunningJob(
             Job(
-                reader.identity(entry, place),
-                slots=slots,
-                run_limit=reader.number(entry, "remaining_req_s", 1, place),
-                run_time=reader.number(entry, "remaining_actual_s", 0, place),
+                item.id,
+                slots=item.procs,
+                run_limit=item.remaining_req_s,
+                run_time=item.remaining_actual_s,
             ),
             start=0,
-            allocation={POOL: slots},
+            allocation={POOL: item.procs},
         )
-        for place, entry in reader.entries(data, "running")
-        if (slots := reader.number(entry, "procs", 1, place))
+        for item in read.running
     ]
     pending = [
         Job(
-            reader.identity(entry, place),
-            slots=reader.number(entry, "procs", 1, place),
-            run_limit=reader.number(entry, "req_s", 1, place),
-            run_time=reader.number(entry, "run_s", 0, place),
-            submit=-reader.number(entry, "waited_s", 0, place),
+            item.id,
+            slots=item.procs,
+            run_limit=item.req_s,
+            run_time=item.run_s,
+            submit=-item.waited_s,
         )
-        for place, entry in reader.entries(data, "queue")
+        for item in read.queue
     ]
-    reader.capacity(data, processors, sum(item.slots for item in running))
-    reader.finish()
     return Instance(
-        Cluster((Host(POOL, processors),)),
+        Cluster((Host(POOL, read.procs),)),
         queues=(Queue("default", backfill=True),),
         running=tuple(running),
         pending=tuple(pending),
         name=name,
-        description=_description(data, processors, len(running), len(pending)),
+        description=_description(data, read.procs, len(running), len(pending)),
     )
 
 
@@ -365,83 +411,3 @@ class PoolSnapshot:
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """Return the processors as one host with as many slots."""
         return Contents(load_pool(path))
-
-
-class _PoolReader:
-    """Takes numbers out of the data and remembers what is wrong."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._problems: list[Problem] = []
-        self._seen: set[str] = set()
-
-    def _problem(self, path: str, message: str) -> None:
-        self._problems.append(Problem(message, self._source, path=path))
-
-    def snapshot(self, data: Mapping[str, Any]) -> None:
-        """Check that data are a snapshot; raises InputError."""
-        if "format" in data and "hosts" in data:
-            self._problem("", "is an instance already, no snapshot: use it as it is")
-        else:
-            for key in ("procs", "running", "queue"):
-                if key not in data:
-                    self._problem(key, "is missing: a snapshot has procs, running and queue")
-        self.finish()
-
-    def number(self, data: Mapping[str, Any], key: str, least: int, place: str = "") -> int:
-        """Return a whole number of `least` or more; `least` if it is invalid."""
-        value = data.get(key)
-        if type(value) is int and least <= value < 10**12:
-            return value
-        wanted = f"must be a whole number of {least} or more"
-        message = f"is missing: {wanted}" if key not in data else f"{wanted}, not {value!r}"
-        self._problem(f"{place}.{key}" if place else key, message)
-        return least
-
-    def identity(self, entry: Mapping[str, Any], place: str) -> str:
-        """Return the id of a job as text; a repeated id is an error."""
-        value = entry.get("id")
-        if type(value) not in (int, str) or not str(value):
-            self._problem(f"{place}.id", f"must be a job's id, not {value!r}")
-            return place
-        if str(value) in self._seen:
-            self._problem(
-                f"{place}.id", f"there is a job {value} already: give each job an id of its own"
-            )
-        self._seen.add(str(value))
-        return str(value)
-
-    def entries(self, data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the objects of a list with their places."""
-        value = data.get(key)
-        if not isinstance(value, list):
-            self._problem(key, f"must be a list of jobs, not {reprlib.repr(value)}")
-            return []
-        found: list[tuple[str, Mapping[str, Any]]] = []
-        for index, entry in enumerate(value):
-            if isinstance(entry, Mapping):
-                found.append((f"{key}[{index}]", entry))
-            else:
-                self._problem(f"{key}[{index}]", f"must be an object, not {entry!r}")
-        return found
-
-    def capacity(self, data: Mapping[str, Any], processors: int, used: int) -> None:
-        """Check that running jobs and free processors add up to the machine, if they could be
-        read.
-        """
-        if self._problems:
-            return
-        free = data.get("free", processors - used)
-        if used > processors:
-            self._problem(
-                "running", f"must use at most {processors} processors (procs), not {used}"
-            )
-        elif free != processors - used:
-            self._problem(
-                "free", f"must be {processors - used}, what the running jobs leave, not {free!r}"
-            )
-
-    def finish(self) -> None:
-        """Raise InputError if anything was invalid."""
-        if self._problems:
-            raise InputError(self._problems)

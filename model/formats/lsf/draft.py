@@ -122,6 +122,17 @@ def entries(
     return _rows(section, lines, problems) if table else [_pairs(section, lines, problems)]
 
 
+def named_entries(
+    section: LsfSection, key: str, what: str, problems: Problems
+) -> Iterator[tuple[str, LsfEntry]]:
+    """Yield name and entry of a section that is no table; without a name it is an error."""
+    for entry in entries(section, problems, table=False):
+        if name := entry.text(key):
+            yield name, entry
+        else:
+            problems.add(entry.place, f"{what} needs a name", f"{section.name}.{key}")
+
+
 def _pairs(section: LsfSection, lines: Iterable[Line], problems: Problems) -> LsfEntry:
     values: dict[str, Value] = {}
     keys: dict[str, str] = {}
@@ -296,7 +307,8 @@ class Draft:
     def located(self, findings: Iterable[Finding], source: str) -> tuple[Problem, ...]:
         """Return findings about the document as problems of its files, in document order."""
         unique = dict.fromkeys(findings)
-        return tuple(sorted((self._problem(finding, source) for finding in unique), key=_order))
+        found = (self._problem(finding, source) for finding in unique)
+        return tuple(sorted(found, key=lambda problem: (problem.source, problem.line or 0)))
 
     def _problem(self, finding: Finding, source: str) -> Problem:
         place = finding.place
@@ -305,10 +317,6 @@ class Draft:
             if mark is not None:
                 return Problem(finding.message, mark.place.file, mark.place.line, mark.label)
         return Problem(finding.message, source, path=".".join(str(part) for part in place))
-
-
-def _order(problem: Problem) -> tuple[str, int]:
-    return problem.source, problem.line or 0
 
 
 def number(value: Value | str) -> Any:

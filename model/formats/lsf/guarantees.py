@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...service_class import GuaranteedPool, ServiceClass
 from .. import guarantee_text
-from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Notes, entries
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Notes, named_entries
 from .lines import Problems
 from .params import lsf_keys, note_rest
 
@@ -24,11 +24,7 @@ def read_service_classes(
 ) -> None:
     """Add service classes to the document."""
     for section in sections:
-        for entry in entries(section, problems, table=False):
-            name = entry.text("NAME")
-            if not name:
-                problems.add(entry.place, "a service class needs a name", "ServiceClass.NAME")
-                continue
+        for name, entry in named_entries(section, "NAME", "a service class", problems):
             item = Item(entry)
             item.put("name", name, "NAME")
             for key in ("GOALS", "ACCESS_CONTROL", "AUTO_ATTACH", "DESCRIPTION"):
@@ -37,12 +33,8 @@ def read_service_classes(
             draft.add("service_classes", item)
 
 
-def read_pool(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
+def read_pool(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     """Add a pool to the document; a pool that depends on unknown facts becomes an omission."""
-    name = entry.text("NAME")
-    if not name:
-        problems.add(entry.place, "a guaranteed resource pool needs a name", f"{POOL}.NAME")
-        return
     if reason := _unknown(entry, draft):
         concerned = Concerned({"resources": (resource,)} if (resource := _resource(entry)) else {})
         notes.may_differ(POOL, reason, f"pool {name}", concerned)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from ...configuration import Queue
+from ...configuration import CONSUMERS, Queue, User, UserGroup
 from ...display import MINUTE
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
@@ -16,7 +16,7 @@ from ...resreq import Options, ResreqError, heeded_part
 from ..names import expand_range, tokens
 from ..units import format_duration, parse_duration
 from .cluster import Machine
-from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries
+from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, named_entries
 from .guarantees import POOL, read_pool
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
@@ -108,11 +108,7 @@ def read_queues(
         if section.name != "Queue":
             notes.not_modelled("lsb.queues", section.name)
             continue
-        for entry in entries(section, problems, table=False):
-            name = entry.text("QUEUE_NAME")
-            if not name:
-                problems.add(entry.place, "a queue needs a name", "Queue.QUEUE_NAME")
-                continue
+        for name, entry in named_entries(section, "QUEUE_NAME", "a queue", problems):
             found.append(entry)
             item = _queue(entry, names, notes)
             put_requirement(item, shared, notes, f"queue {name}")
@@ -248,11 +244,7 @@ def read_applications(
         if section.name != "Application":
             notes.not_modelled("lsb.applications", section.name)
             continue
-        for entry in entries(section, problems, table=False):
-            name = entry.text("NAME")
-            if not name:
-                problems.add(entry.place, "an application profile needs a name", "Application.NAME")
-                continue
+        for name, entry in named_entries(section, "NAME", "an application profile", problems):
             item = Item(entry)
             item.put("name", name, "NAME")
             take_plain(item, Application)
@@ -264,8 +256,6 @@ def read_applications(
 
 
 USER_SECTIONS = ("UserGroup", "User", "UserMap")
-_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES", "PRIORITY"})
-_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P", "PRIORITY"})
 
 
 def read_users(
@@ -293,17 +283,15 @@ def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     else:
         item.take("USER_SHARES", plain=False)
     item.take("PRIORITY")
-    note_rest(notes, entry, "user group", _GROUP, name)
+    note_rest(notes, entry, "user group", lsf_keys(UserGroup), name)
     draft.add("user_groups", item)
 
 
 def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     item = Item(entry)
     item.put("name", entry.text("USER_NAME"), "USER_NAME")
-    item.take("MAX_JOBS")
-    item.take("JL/P")
-    item.take("PRIORITY")
-    note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
+    take_plain(item, User)
+    note_rest(notes, entry, "user", lsf_keys(User), entry.text("USER_NAME"))
     draft.add("users", item)
 
 
@@ -316,10 +304,7 @@ RESOURCE_SECTIONS = (
     "SharedResourceExport",
 )
 _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE", "LICENSE")
-_SCOPES = (
-    ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT",
-     "APPS", "PER_APP", "LIC_PROJECTS", "PER_LIC_PROJECT"]
-)  # fmt: skip
+_SCOPES = [key.upper() for item in CONSUMERS for key in (item.field, item.per_field)]
 #: INELIGIBLE only says how the pending time of a job counts.
 _TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
 #: Amounts that nothing here counts.
@@ -348,8 +333,9 @@ def read_resources(
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
         elif section.name == POOL:
-            for entry in entries(section, problems, table=False):
-                read_pool(entry, draft, notes, problems)
+            what = "a guaranteed resource pool"
+            for name, entry in named_entries(section, "NAME", what, problems):
+                read_pool(name, entry, draft, notes)
         else:
             reason = "LSF sets resources aside by it; here none are"
             notes.may_differ(section.name, reason, notes.at(section.place))

@@ -157,7 +157,8 @@ class _Mended:
             self._waiting[kind][index] = replace(job, **changed)
             (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
         elif key == "service_class":
-            self._waiting[kind][index] = _without_class(job)
+            unheeded = (*job.unheeded, f"-sla {job.service_class}")
+            self._waiting[kind][index] = replace(job, service_class="", unheeded=unheeded)
             self._bare.setdefault(kind, []).append((reason, job.id))
         elif key in ("run_limit", "cpu_limit"):
             self._waiting[kind][index] = within_queue_limit(self._instance, job)
@@ -220,11 +221,6 @@ class _Mended:
                 )
         for section, dropped in self._gone.items():
             _report(self._notes, "left out", section, [(text, "") for text in dropped.values()])
-
-
-def _without_class(job: Job) -> Job:
-    """Return a job without a service class that would reject it today; a note names the option."""
-    return replace(job, service_class="", unheeded=(*job.unheeded, f"-sla {job.service_class}"))
 
 
 def _strangers(instance: Instance, name: str) -> str:

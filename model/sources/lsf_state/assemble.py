@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from ...absolute_priority import StatedPriority
 from ...cluster import (
@@ -595,6 +596,14 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
     return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
 
 
+#: Fields of a job that are as they were seen, and limits of which 0 sets none.
+_AS_SEEN = (
+    *("id", "max_slots", "user", "priority", "project", "license_project", "exclusive"),
+    *("resizable", "unheeded"),
+)
+_LIMITS = ("run_limit", "cpu_limit", "estimated_run_time")
+
+
 class _Jobs:
     """Converts printed jobs to jobs; reports invalid ones and notes omissions."""
 
@@ -794,49 +803,37 @@ class _Jobs:
 
     def _job(self, seen: SeenJob) -> Job:
         name, spec = self._named(seen)
-        limit = None if spec is None or "[" not in seen.id else spec.limit
         slots = seen.slots or sum(seen.allocation.values())
         if not slots and not seen.unknown:
             self.guessed.append(seen.id)
-        deadline = None if seen.deadline is None else seen.deadline - self.zero
         asked = (seen.res_req,) if seen.res_req else ()
         res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
+        home = self.domains.known(seen.from_host)
+        printed: dict[str, Any] = {field: getattr(seen, field) for field in _AS_SEEN}
+        printed |= {field: getattr(seen, field) or None for field in _LIMITS}
         return Job(
-            id=seen.id,
+            **printed,
             slots=slots or 1,
-            max_slots=seen.max_slots,
-            user=seen.user,
             queue=seen.queue or self.base.params.default_queue,
             res_req=res_req,
-            run_limit=seen.run_limit or None,
-            cpu_limit=seen.cpu_limit or None,
-            estimated_run_time=seen.estimated_run_time or None,
             run_time=seen.real_run_time,
             cpu_time=seen.cpu_time if seen.status in RUNNING or seen.real_run_time else None,
             submit=self.base.now if seen.submit is None else seen.submit - self.zero,
             begin=None if seen.begin is None else seen.begin - self.zero,
-            deadline=deadline,
-            priority=seen.priority,
-            project=seen.project,
-            license_project=seen.license_project,
+            deadline=None if seen.deadline is None else seen.deadline - self.zero,
             group=seen.group if self.base.groups else "",
             application=seen.application if seen.application in self.names else "",
-            from_host=self._home(seen.from_host),
+            from_host=home if home in self.machines else "",
             hosts=self._asked(seen),
-            exclusive=seen.exclusive,
-            resizable=seen.resizable,
             gpu=gpu,
-            unheeded=seen.unheeded,
             job_group=self._job_group(seen),
             reservation="" if values.blank(seen.reservation) else seen.reservation.strip(),
             service_class=self._service_class(seen),
             aps=StatedPriority.parse(seen.aps) if seen.aps else None,
             name=name,
-            array_limit=limit,
+            array_limit=None if spec is None or "[" not in seen.id else spec.limit,
             dependency=" ".join(seen.dependency.split()),
-            queued_as=None
-            if seen.queued_as is None
-            else (seen.queued_as[0] - self.zero, seen.queued_as[1]),
+            queued_as=seen.queued_as and (seen.queued_as[0] - self.zero, seen.queued_as[1]),
         )
 
     def _job_group(self, seen: SeenJob) -> str:
@@ -854,11 +851,6 @@ class _Jobs:
             known = {item.name for item in self.base.service_classes}
             return name if not known or name in known else ""
         return ""
-
-    def _home(self, name: str) -> str:
-        """Return the submission host as the cluster names it, "" if it is not one of its hosts."""
-        known = self.domains.known(name)
-        return known if known in self.machines else ""
 
     def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:
         try:

@@ -15,6 +15,7 @@ from ...absolute_rules import absolute_problems
 from ...formats.text import processor_limit
 from ...instance import Instance
 from ...job import Job
+from ...omissions import Omission
 from ...shares import aps_groups
 from . import values
 from .printed_facts import columns, fact_of
@@ -94,7 +95,7 @@ def read_bhpart(text: Text, notes: Remarks | None = None) -> list[SeenPartition]
 
 
 def share_table(
-    lines: Sequence[str], start: int, reading: Reading, touched: Touched
+    lines: Sequence[str], start: int, reading: Reading, touched: Omission
 ) -> Iterator[PrintedAccount]:
     """Yield the accounts under the SHARE_INFO_FOR in line `start` (from 1).
 
@@ -146,13 +147,14 @@ def _account(path: str, row: dict[str, str], line: int, reading: Reading) -> Pri
     )
 
 
-_SHARE = re.compile(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]")
+_SHARE = re.compile(r"[\[(]\s*([^\[\](),\s]+)\s*,\s*(\d{1,9})\s*[\])]")
 
 
 def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
-    """Parse ``[user1, 100] [default, 1]``; raises ValueError for any other text."""
+    """Parse ``[user1, 100] [default, 1]``, ``-`` for none; raises ValueError for other texts."""
     pairs = _SHARE.findall(text)
-    if rest := _SHARE.sub("", text).strip():
+    rest = _SHARE.sub("", text).strip()
+    if rest.strip("-"):
         raise ValueError(f"{rest!r} is no share such as [user1, 100]")
     return tuple((name, int(number)) for name, number in pairs)
 

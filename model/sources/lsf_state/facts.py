@@ -32,7 +32,7 @@ from ...job import JobGroup
 from ...omissions import AFFINITY
 from ...service_class import ALL, GUARANTEE, GuaranteedPool, LoanPolicy, ServiceClass
 from . import values
-from .bqueues import read_aps
+from .bqueues import printed_shares, read_aps
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -540,23 +540,14 @@ def _add(group: _Group, label: str, members: str, text: str) -> None:
         group.words += text.split()
 
 
-_SHARE = re.compile(r"[\[(]\s*([^\s,\[\]()]+)\s*,\s*(\d+)\s*[\])]")
-
-
-def _pairs(text: str) -> tuple[tuple[str, int], ...]:
-    rest = _SHARE.sub("", text).strip()
-    if rest.strip("-"):
-        raise ValueError(f"{rest!r} is no share such as [user1, 100]")
-    return tuple((who.rstrip("/"), int(share)) for who, share in _SHARE.findall(text))
-
-
 def _user_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {group.name: group for group in facts.groups}
     for group in _named(text, "USERS", reading):
         words = [word for word in group.words if word != "-"]
         plain = [word for word in words if not set(word) & set("[](),")]
         shares = group.shares or " ".join(word for word in words if word not in plain)
-        pairs = reading.value("SHARES", shares, _pairs) or ()
+        pairs = reading.value("SHARES", shares, printed_shares) or ()
+        pairs = tuple((who.rstrip("/"), share) for who, share in pairs)
         members = ("all",) if plain[:1] == ["all"] else tuple(word.rstrip("/") for word in plain)
         if not members or reading.names:  # a user with an own share is a member of the group
             known = (who for who, _ in pairs if who not in (*members, "others", "default"))

@@ -13,15 +13,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...configuration import Limit, Scope
-from ...formats.build import limit_of, omission_of
-from ...formats.document import Finding, LimitEntry, OmissionEntry
+from ...configuration import CONSUMERS, Limit, Scope
+from ...formats.build import limit_of
+from ...formats.document import FORMS, Finding, LimitEntry
+from ...formats.fields import given
 from ...formats.lsf.draft import Draft, Notes, read_sections
 from ...formats.lsf.lines import Line, Problems
 from ...formats.lsf.queues import read_resources
 from ...formats.lsf.shared import Shared
 from ...instance import Instance
 from ...job import JobGroup
+from ...omissions import Omission
 from ...shares import Groups
 from . import values
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
@@ -59,7 +61,8 @@ def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
         reading.at(problem.path, problem.line, Touched())
         reading.unknown(problem.message)
     reading.notes.omissions += [
-        omission_of(OmissionEntry.model_validate(item)) for item in notes.omissions()
+        Omission(**given(Omission, FORMS[Omission].model_validate(item)))
+        for item in notes.omissions()
     ]
     reading.notes += list(notes.lines())
     found = []
@@ -139,7 +142,7 @@ def _limit(row: Mapping[str, str], line: int, reading: Reading) -> Iterator[Seen
         for title, kind in titles(LIMIT_CONSUMERS, PLAIN)
         if (text := row.get(title, "-").strip()) not in ("", "-", "all")
     }
-    scope = {key: consumers.get(key, ()) for key in ("users", "queues", "hosts")}
+    scope: dict[str, Any] = {key: consumers.get(key, ()) for key in ("users", "queues", "hosts")}
     reading.at(f"limit {row.get('NAME', '')}", line, Touched(**scope))
     known = dict(titles(LIMIT_AMOUNTS, PLAIN))
     amounts, used = {}, {}
@@ -192,15 +195,11 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
         scopes: dict[str, Any] = {
-            kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
+            item.field: _scope([row.consumers.get(item.field, ()) for row in alike])
+            for item in CONSUMERS
         }
         found.append(Limit(own, dict(alike[0].amounts), None, **scopes))
     return tuple(found)
-
-
-KINDS = ("users", "queues", "hosts", "projects", "apps", "lic_projects")
-#: Fields of a job by kind of consumer, if the names differ.
-_FIELDS = {"apps": "application", "lic_projects": "license_project"}
 
 
 def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
@@ -254,7 +253,7 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
             if rest:
                 notes.touch(text, where="blimits", hosts=rest)
             continue
-        key = _FIELDS.get(kind, kind.removesuffix("s"))
+        key = next(item.of_job for item in CONSUMERS if item.field == kind)
         others = [
             job.id
             for job in instance.pending

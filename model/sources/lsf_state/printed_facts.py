@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ...configuration import CONSUMERS
+
 #: ``bjobs -l`` and ``-UF`` (wrapped or not), ``bhosts -l``, ``bqueues -l`` and ``-r``.
 LONG = "-l"
 #: ``-json -o '…'``.
@@ -246,19 +248,10 @@ HOST_GROUPS = (
 )
 
 #: Whom a limit binds, and of what.
-LIMIT_CONSUMERS = (
-    _row("limit", "users", "users", long="USERS; PER_USER", plain="USERS"),
-    _row("limit", "queues", "queues", long="QUEUES; PER_QUEUE", plain="QUEUES"),
-    _row("limit", "hosts", "hosts", long="HOSTS; PER_HOST", plain="HOSTS"),
-    _row("limit", "projects", "projects", long="PROJECTS; PER_PROJECT", plain="PROJECTS"),
-    _row("limit", "application profiles", "apps", long="APPS; PER_APP", plain="APPS"),
-    _row(
-        "limit",
-        "licence projects",
-        "lic_projects",
-        long="LIC_PROJECTS; PER_LIC_PROJECT",
-        plain="LIC_PROJECTS",
-    ),
+LIMIT_CONSUMERS = tuple(
+    _row("limit", f"{item.noun}s", item.field, long=f"{key}; {item.per_field.upper()}", plain=key)
+    for item in CONSUMERS
+    for key in (item.field.upper(),)
 )
 LIMIT_AMOUNTS = (
     _row("limit", "slots", "slots", long="SLOTS", plain="SLOTS"),

@@ -138,7 +138,9 @@ def merged_queues(
         )
     queues = (
         *(
-            _in_state(queue, shown[queue.name]) if queue.name in shown else queue
+            replace(queue, active=not state.inactive, open=not state.closed)
+            if (state := shown.get(queue.name))
+            else queue
             for queue in base.queues
         ),
         *(
@@ -210,21 +212,16 @@ def _tell(
             )
     for queue in queues:
         state = shown.get(queue.name)
-        if state is not None and state.outside_window and not _windows(queue):
+        if (
+            state is not None
+            and state.outside_window
+            and not (queue.dispatch_window or queue.run_window)
+        ):
             notes.touch(
                 f"queue {queue.name} is {state.status}: none of its jobs starts now, and no input "
                 "says when its windows are (bqueues -l has them)",
                 queues=(queue.name,),
             )
-
-
-def _in_state(queue: Queue, seen: SeenQueue) -> Queue:
-    """Return the queue, open or closed, active or inactive as in bqueues."""
-    return replace(queue, active=not seen.inactive, open=not seen.closed)
-
-
-def _windows(queue: Queue) -> str:
-    return queue.dispatch_window + queue.run_window
 
 
 def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQueue:
@@ -261,6 +258,14 @@ def _differences(queue: Queue, seen: SeenQueue) -> list[str]:
     ]
 
 
+#: Fields of a queue that are as they were seen, and limits of which 0 sets none.
+_AS_SEEN = (
+    *("res_req", "queue_slots", "user_slots", "processor_slots", "host_slots", "description"),
+    *("dispatch_window", "run_window"),
+)
+_LIMITS = ("run_limit", "run_limit_max", "cpu_limit")
+
+
 def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
     wanted: tuple[HostRequest, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -282,29 +287,23 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
     exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies or not seen.long else "N")
-    cycles = _cycles(base, seen.reservation)
+    held = seen.reservation
+    cycles = None if held is None else max(1, round(held / base.params.mbd_sleep_time))
+    printed: dict[str, Any] = {name: getattr(seen, name) for name in _AS_SEEN}
+    printed |= {name: getattr(seen, name) or None for name in _LIMITS}
     queue = Queue(
         seen.name,
         priority=1 if seen.priority is None else seen.priority,
         hosts=wanted,
         excluded_hosts=excluded,
         users=users,
-        res_req=seen.res_req,
-        run_limit=seen.run_limit or None,
-        run_limit_max=seen.run_limit_max or None,
-        cpu_limit=seen.cpu_limit or None,
+        **printed,
         slots=processor_limit(" ".join(map(str, seen.tasks))) if seen.tasks else None,
         backfill="BACKFILL" in seen.policies,
         slot_reserve=None if seen.resource_reserve else cycles,
         resource_reserve=cycles if seen.resource_reserve else None,
         exclusive=exclusive,
-        queue_slots=seen.queue_slots,
-        user_slots=seen.user_slots,
-        processor_slots=seen.processor_slots,
-        host_slots=seen.host_slots,
         thresholds=Thresholds(seen.sched, seen.stop),
-        dispatch_window=seen.dispatch_window,
-        run_window=seen.run_window,
         ignore_deadline="IGNORE_DEADLINE" in seen.policies,
         job_accept_interval=None
         if seen.accept_interval is None
@@ -315,16 +314,10 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         **_absolute(seen),
         slot_share=seen.slot_share if seen.slot_pool else None,
         slot_pool=seen.slot_pool if seen.slot_share is not None else "",
-        description=seen.description,
         active=not seen.inactive,
         open=not seen.closed,
     )
     return replace(queue, **own_fields(seen, notes))
-
-
-def _cycles(base: Instance, seconds: int | None) -> int | None:
-    """Return the cycles of a reservation, one at least."""
-    return None if seconds is None else max(1, round(seconds / base.params.mbd_sleep_time))
 
 
 _REST = re.compile(r"others((?:\+\d{1,9})?)")

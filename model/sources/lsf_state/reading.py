@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from ...errors import InputError, Problem
+from ...omissions import Omission
 from .printed_facts import Kind, columns
 from .values import Remarks, Text, is_name, pick
 
@@ -20,35 +22,27 @@ T = TypeVar("T")
 _MAX_ALIKE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """The jobs that something unknown may touch, as an omission has them; of all by default."""
-
-    jobs: tuple[str, ...] | None = None
-    queues: tuple[str, ...] = ()
-    users: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """A key that is equal for scopes that can be merged to one."""
-        named = (not self.queues, not self.users, not self.hosts)
-        return self.jobs is None, *named, self.resources
-
-    def __or__(self, other: Touched) -> Touched:
-        """Return the union of the jobs of two scopes of one kind."""
-        return replace(
-            self,
-            jobs=None if self.jobs is None else _union(self.jobs, other.jobs or ()),
-            queues=_union(self.queues, other.queues),
-            users=_union(self.users, other.users),
-            hosts=_union(self.hosts, other.hosts),
-        )
-
-
+#: The jobs that something unknown may touch: of all by default.
+Touched = partial(Omission, "")
 #: Scope of facts that affect no start.
 NOBODY = Touched(jobs=())
+
+
+def _kind(item: Omission) -> tuple[object, ...]:
+    """Return a key that is equal for scopes that can be merged to one."""
+    named = (not item.queues, not item.users, not item.hosts)
+    return item.jobs is None, *named, item.resources
+
+
+def _both(one: Omission, other: Omission) -> Omission:
+    """Return the union of the jobs of two scopes of one kind."""
+    return replace(
+        one,
+        jobs=None if one.jobs is None else _union(one.jobs, other.jobs or ()),
+        queues=_union(one.queues, other.queues),
+        users=_union(one.users, other.users),
+        hosts=_union(one.hosts, other.hosts),
+    )
 
 
 def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
@@ -69,10 +63,10 @@ class Reading:
         self.notes = Remarks() if notes is None else notes
         #: Unreadable cells of the current record: name, problem, resources.
         self._cells: list[tuple[str, Problem, tuple[str, ...] | None]] = []
-        self._unread: list[tuple[Problem, Touched]] = []
+        self._unread: list[tuple[Problem, Omission]] = []
         self._lost: list[Problem] = []
 
-    def at(self, where: str, line: int | None = None, touched: Touched | None = None) -> None:
+    def at(self, where: str, line: int | None = None, touched: Omission | None = None) -> None:
         """Begin to read a record, or another line of the current record.
 
         where: its name in messages. touched: jobs that it may touch; by default all jobs, or those
@@ -158,36 +152,28 @@ class Reading:
         if self.problems or (self._lost and not kept):
             raise InputError(_once_each([*self.problems, *self._lost]))
         self._unread += [(problem, Touched()) for problem in self._lost]
-        groups: dict[tuple[object, ...], list[tuple[Problem, Touched]]] = {}
+        groups: dict[tuple[object, ...], list[tuple[Problem, Omission]]] = {}
         for problem, touched in self._unread:
-            groups.setdefault((_plain(problem), *touched.kind), []).append((problem, touched))
+            groups.setdefault((_plain(problem), *_kind(touched)), []).append((problem, touched))
         for alike in groups.values():
             for problem, touched, count in _joined(alike):
                 self._tell(problem, touched, count)
 
-    def _tell(self, problem: Problem, touched: Touched, count: int) -> None:
+    def _tell(self, problem: Problem, touched: Omission, count: int) -> None:
         place = problem.source if problem.line is None else f"{problem.source}:{problem.line}"
         more = f" (and {count - 1} others likewise)" if count > 1 else ""
         of = f"{problem.path}: " if problem.path else ""
-        self.notes.touch(
-            f"{of}{problem.message}: not known{more}",
-            touched.jobs,
-            where=place,
-            count=count,
-            queues=touched.queues,
-            users=touched.users,
-            hosts=touched.hosts,
-            resources=touched.resources,
-        )
+        text = f"{of}{problem.message}: not known{more}"
+        self.notes.add(replace(touched, what=text, where=place, count=count))
 
 
-def _joined(alike: Sequence[tuple[Problem, Touched]]) -> list[tuple[Problem, Touched, int]]:
+def _joined(alike: Sequence[tuple[Problem, Omission]]) -> list[tuple[Problem, Omission, int]]:
     """Return each of a few problems, or the first for all."""
     if len(alike) <= _MAX_ALIKE:
         return [(problem, touched, 1) for problem, touched in alike]
     problem, touched = alike[0]
     for _, other in alike[1:]:
-        touched = touched | other
+        touched = _both(touched, other)
     return [(problem, touched, len(alike))]
 
 

@@ -16,7 +16,7 @@ from ...display import HOUR, MINUTE
 from ...errors import InputError, Problem
 from ...formats.names import check_job_group, check_name, host_requests
 from ...formats.reading import KINDS, file_bytes, kind_of_text, other_kind
-from ...omissions import SCOPE, Change, Omission, OmissionMark
+from ...omissions import SCOPE, Omission
 from ...windows import parse_windows
 
 _MONTHS = {
@@ -339,46 +339,25 @@ class Remarks(list[str]):
         if isinstance(texts, Remarks):
             self.omissions += texts.omissions
 
-    def touch(
-        self,
-        text: str,
-        jobs: Iterable[str] | None = None,
-        *,
-        where: str = "",
-        count: int = 1,
-        queues: Iterable[str] = (),
-        users: Iterable[str] = (),
-        hosts: Iterable[str] = (),
-        resources: Iterable[str] = (),
-        changes: Change = "starts",
-        mark: OmissionMark = "",
-    ) -> None:
+    def touch(self, text: str, jobs: Iterable[str] | None = None, **more: Any) -> None:
         """Record something that may affect starts: of these pending jobs, of any if None.
 
-        queues, users, hosts, resources: only jobs of these queues and users that may use one of
-        these hosts and name one of these resources. changes, mark: as of an omission.
+        more: further fields of the omission. queues, users, hosts, resources: only jobs of these
+        queues and users that may use one of these hosts and name one of these resources.
         """
+        scope = {name: tuple(value) for name, value in more.items() if name in SCOPE}
         ids = None if jobs is None else tuple(jobs)
-        self.append(f"{where}: {text}" if where else text)
-        touched = Omission(
-            text,
-            where,
-            count,
-            ids,
-            queues=tuple(queues),
-            users=tuple(users),
-            hosts=tuple(hosts),
-            resources=tuple(resources),
-            changes=changes,
-            mark=mark,
-        )
-        self.omissions.append(touched)
+        self.add(Omission(**(more | {"what": text, "jobs": ids} | scope)))
+
+    def add(self, item: Omission) -> None:
+        """Record an omission."""
+        self.append(item.name)
+        self.omissions.append(item)
 
     def unplanned(self, text: str, jobs: Iterable[str], effect: str) -> None:
         """Add a sentence on jobs of the input that are not planned. effect: why, in words."""
-        self.append(text)
         ids = tuple(jobs)
-        self.omissions.append(Omission(text, "", len(ids), (), effect, unplanned=ids))
+        self.add(Omission(text, count=len(ids), jobs=(), effect=effect, unplanned=ids))
 
 
 #: The forms of each command that are read.
