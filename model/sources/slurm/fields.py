@@ -298,9 +298,8 @@ LICENCES = (
     _row("licence", "reserved", "Reserved", "Reserved", _amount),
     _row("licence", "used", "Used", "Used", _amount),
     _row("licence", "nodes", "Nodes", "Nodes", text),
-    _row("licence", "mode", "", "Mode"),
     _inert("licence", "Free LastConsumed LastDeficit LastUpdate Remote",
-           "Free LastConsumed LastDeficit LastUpdate Remote"),
+           "Free LastConsumed LastDeficit LastUpdate Mode Remote"),
 )  # fmt: skip
 
 #: sshare. Its text has the parent by indentation of the account.
