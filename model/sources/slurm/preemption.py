@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ...display import some
 from ...job import Job
@@ -94,8 +95,10 @@ def _victims(
         for name in row.values.get("preempt", "").split(","):
             over.setdefault(name.strip(), set()).add(row.name)
     for (partition, qos), jobs in groups.items():
-        least, stronger = tiers.get(partition, 1), over.get(qos, ())
-        if by_qos:
-            yield jobs, lambda item, stronger=stronger: item.seen.qos in stronger
-        else:
-            yield jobs, lambda item, least=least: item.tier > least
+        stronger = over.get(qos, set()) if by_qos else None
+        yield jobs, partial(_may, stronger, tiers.get(partition, 1))
+
+
+def _may(stronger: set[str] | None, tier: int, item: _WaitingThere) -> bool:
+    """Whether a pending job may preempt jobs of a tier: by these QOS if they decide."""
+    return item.tier > tier if stronger is None else item.seen.qos in stronger
