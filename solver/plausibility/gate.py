@@ -215,7 +215,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Pending], ...]:
     texts = [(kind.words, kind) for kind in Pending]
     texts += [(words, Pending.LOAD) for words in LOAD_WORDS.values()]
     texts += [("Job has a specified start time", Pending.START_TIME)]
-    texts += [("Ineligible", Pending.POSTPONED)]  # PENDSTATE, where no reason is printed
+    texts += [("Ineligible", Pending.POSTPONED)]  # PENDSTATE of a job without a reason
     texts += [("External load index ({}) is beyond threshold", Pending.LOAD)]
     texts.sort(key=lambda item: -len(item[0]))
     return tuple(
