@@ -13,7 +13,6 @@ import typer
 
 from ..model.errors import InputError, Problem
 from ..model.escaping import printable
-from .accuracy import accuracy_text, diagram_text, of_groups
 from .declare import argument, command, option, taking, values_of
 from .options import (
     FORMAT,
@@ -29,6 +28,7 @@ from .output import check_apart, check_output, check_path, whole_file, write_rec
 from .pictures import check_library, drawing, picture
 from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, PoolOptions, read_log, tell_left_out
+from .score import accuracy_text, diagram_text, of_groups
 from .tables import csv_text, paragraph
 
 if TYPE_CHECKING:

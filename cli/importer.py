@@ -14,13 +14,13 @@ from typer.main import get_command
 
 from ..model.errors import InputError, Problem, report
 from .declare import argument, command, option, taking, values_of
-from .import_slurm import slurm_files
 from .import_snapshot import SITE, print_notes
 from .live_cluster import snapshot
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
 from .panels import CommandGroup, PanelledCommand
 from .replay import POLICIES, known_policy, policies
+from .slurm_programs import slurm_files
 
 if TYPE_CHECKING:
     from ..model.formats.file_format import FileFormat, ReadOptions

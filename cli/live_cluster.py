@@ -62,7 +62,7 @@ def cluster_now(asking: Asking) -> Instance:
 def printed_instance(how: Listings) -> Instance:
     """Return the instance of what the commands of either scheduler printed; notes go to stderr."""
     from ..model.sources.lsf_state.folder import NoListingError
-    from .import_slurm import instance_of_folder
+    from .slurm_programs import instance_of_folder
 
     try:
         return how.instance(how.site)

@@ -149,7 +149,7 @@ def _global(
     context.with_resource(timed_from_now())
     context.with_resource(raw_csv(raw_cells))
     if memory_limit is not None:
-        from ..solver.memory import limit_memory
+        from ..solver.budget import limit_memory
 
         if not limit_memory(memory_limit):
             raise InputError("--memory-limit: this system cannot limit the memory of a process")

@@ -229,7 +229,7 @@ Results = Callable[[], Iterator[tuple[int, "dict[str, Any] | Lost"]]]
 def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> Iterator[Results]:
     """Yield the results; a cluster is connected before the progress bar appears."""
     from ..solver.studies.sweep import run_cell
-    from ..solver.studies.workers import in_turn, on_processes
+    from ..solver.studies.workers import results_of
 
     with ExitStack() as stack:
         if where.scheduler is not None or where.jobqueue is not None:
@@ -242,7 +242,5 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
             if not client.scheduler_info()["workers"]:
                 print_note("the cluster has no workers yet: cells wait until one joins")
             yield lambda: on_dask(run_cell, cells, client, cancel)
-        elif min(where.count, len(cells)) == 1:
-            yield lambda: in_turn(run_cell, cells, cancel)
         else:
-            yield lambda: on_processes(run_cell, cells, where.count, cancel)
+            yield lambda: results_of(run_cell, cells, where.count, cancel)

@@ -6,21 +6,21 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..model.errors import InputError, Problem, SlotwiseError
+from ..model.errors import InputError, Problem
 from .declare import argument, command, option, taking
 from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of, study_bar
 from .output import check_apart, check_output, check_path, whole_file, write_records
-from .process import Cancel, Exit, cancel_on_signal
+from .process import Exit, cancel_on_signal
 from .simulate import LoopOptions, Simulated, Sources, fit_text, read
 from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.studies.run import Run, RunOutcome
+    from ..solver.studies.run import Run
     from ..solver.studies.whatif import Variant
 
 
@@ -55,8 +55,8 @@ class Question:
     loop: LoopOptions = LoopOptions()
 
 
-def prepared(question: Question) -> list[tuple[Variant, Run]]:
-    """Return every variant and its run, today's first; remarks go to stderr.
+def prepared(question: Question) -> tuple[list[Variant], list[Run]]:
+    """Return every variant and their runs, today's first; remarks go to stderr.
 
     Raises InputError with everything that is wrong, before anything is run.
     """
@@ -81,14 +81,14 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
         print_note(fit_text(fit))
         options = replace(options, cycle=fit.cycle)
     block = seconds_of(question.block, "--block")
-    runs = []
+    runs: list[Run] = []
     for variant in found:
         given = _of_variant(question, variant) if variant.settings else today
         own = variant.options
         says_cycle = any(s.key.rpartition(".")[2] in ("cycle", CYCLE_KEY) for s in variant.settings)
         how = replace(own, cycle=own.cycle if says_cycle else options.cycle, until=options.until)
-        runs.append((variant, Run(given.instance, how, given.changes, block, given.recorded)))
-    return runs
+        runs.append(Run(given.instance, how, given.changes, block, given.recorded))
+    return found, runs
 
 
 def _check(question: Question) -> None:
@@ -191,27 +191,24 @@ def whatif(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (what was finished is shown).
     """
-    from ..solver.studies.whatif import compare_outcomes, noted, without_effect
+    from ..solver.studies.whatif import compared_runs, without_effect
     from .study_output import notes, render_whatif
 
     question = replace(question, source=source, loop=loop)
     pages.check(files(question))
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            runs = prepared(question)
-        reasons = without_effect([variant for variant, _ in runs], [run for _, run in runs])
+            variants, runs = prepared(question)
+        reasons = without_effect(variants, runs)
         said = [f"{name}: {reason}" for name, reason in reasons.items()]
         for note in said:
             print_note(note)
-        outcomes, unfinished = _run(runs, workers or processors(), cancel)
-    outcomes = [(name, keys, noted(each, reasons.get(name))) for name, keys, each in outcomes]
-    found = compare_outcomes(
-        outcomes,
-        block=runs[0][1].block,
-        seed=seed,
-        unfinished=unfinished,
-        calibrate=question.calibrate,
-    )
+        options: dict[str, Any] = {"seed": seed, "calibrate": question.calibrate}
+        with study_bar("variants", len(runs)) as step:
+            count = workers or processors()
+            found = compared_runs(variants, runs, reasons, count, cancel, step=step, **options)
+        if found is None:
+            cancel.leave()
     for note in notes(found):
         if note not in said:
             print_note(note)
@@ -222,7 +219,7 @@ def whatif(
 
         with whole_file(pages.output) as file:
             file.write(whatif_page(found, source.name).encode())
-    typer.echo(render_whatif(found, pages.format, runs[0][1].instance), nl=False)
+    typer.echo(render_whatif(found, pages.format, runs[0].instance), nl=False)
     if not found.complete:
         print_note(f"stopped with {len(found)} of {len(runs)} variants finished")
         raise typer.Exit(Exit.STOPPED)
@@ -231,31 +228,3 @@ def whatif(
 def processors() -> int:
     """Return the number of processors that this process can use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _run(
-    runs: list[tuple[Variant, Run]], count: int, cancel: Cancel
-) -> tuple[list[tuple[str, tuple[tuple[str, str], ...], RunOutcome]], list[str]]:
-    """Return the outcomes in the order of the variants, and the names of stopped variants.
-
-    Leaves where it was stopped before there was any.
-    """
-    from ..solver.studies.run import perform
-    from ..solver.studies.workers import Lost, in_turn, on_processes
-
-    tasks = [run for _, run in runs]
-    found: dict[int, RunOutcome] = {}
-    if min(count, len(tasks)) == 1:
-        coming = in_turn(perform, tasks, cancel)
-    else:
-        coming = on_processes(perform, tasks, count, cancel)
-    with study_bar("variants", len(runs)) as step:
-        for number, result in coming:
-            if isinstance(result, Lost):
-                raise SlotwiseError(f"{runs[number][0].name}: {result.reason}")
-            found[number] = result
-            step()
-    if not found:
-        cancel.leave()
-    outcomes = [(runs[n][0].name, runs[n][0].plain_settings, found[n]) for n in sorted(found)]
-    return outcomes, [variant.name for n, (variant, _) in enumerate(runs) if n not in found]

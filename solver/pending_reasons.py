@@ -32,7 +32,7 @@ from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
 from .problem import PlanningProblem
-from .rules.guarantees import on_loans
+from .rules.omitted import on_loans
 from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS

@@ -343,7 +343,7 @@ def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:
 def test_names_of_others_are_text(mill: sw.Instance) -> None:
     """Names with signs of Markdown and HTML stay what they are."""
     from slotwise.cli.diagnose import diagnosis_output
-    from slotwise.cli.report.advice import html_of
+    from slotwise.cli.report.about import html_of
 
     pending = tuple(replace(job, user="<b>*x*") if job.id == "110" else job for job in mill.pending)
     instance = replace(mill, pending=pending)

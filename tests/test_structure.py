@@ -119,7 +119,6 @@ ROOMS = (
     "solver.supervisor",
     "solver.environment",
     "solver.processes",
-    "solver.memory",
     "solver.budget",
     "solver.precedence",
     "solver.alike",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...model.plan import Plan
     from ...solver.advice.diagnosis.records import Diagnosis
     from ...solver.advice.likely import Drawing
-    from .advice import Advice
+    from .about import Advice
     from .data import Report
 
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
@@ -339,7 +339,7 @@ def _advice(
     cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Advice:
-    from .advice import advise
+    from .about import advise
 
     return advise(
         instance,

@@ -370,7 +370,6 @@ class Chart:
 def chart(
     report: Report,
     view: View,
-    most_rows: int = MAX_ROWS,
     *,
     bare: bool = False,
     before: Changes | None = None,
@@ -388,7 +387,7 @@ def chart(
     begin, end = time_range(report)
     return Chart(
         groups,
-        opened_within(groups, len(slots), most_rows),
+        opened_within(groups, len(slots), MAX_ROWS),
         () if bare else tuple(bars([*report.running, *view.stretches], index, slots)),
         tuple(loads(view.stretches, groups, index, slots, before)),
         begin,

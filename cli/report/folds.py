@@ -15,8 +15,7 @@ from ...solver.pending_reasons import counted
 from ..comparison import CONFIGURED
 from ..forecast import NO_START
 from ..tables import hosts_text
-from .about import About
-from .advice import html_of
+from .about import About, html_of
 from .curves import accounts_html, free_html, starts_html, use_html
 
 _TITLES = {

@@ -15,10 +15,8 @@ from ...solver.advice.likely import times_of
 from ...solver.advice.slots import free_when, hours
 from ..outlook_text import short_reason
 from .access import Viewer
-from .board import BoardRow, BoardState, PlannedRow, StartMove
-from .differences import RowChange
-from .polled import shifted
-from .polls import zero_of
+from .board import BoardRow, BoardState, PlannedRow, RowChange, StartMove
+from .polls import shifted, zero_of
 
 if TYPE_CHECKING:
     from ...model.instance import Instance

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...model.display import duration_text, iso_time
 from ..options import print_note
 from .access import Viewer
-from .polled import PolledState, PredictedStarts
+from .polls import PolledState, PredictedStarts
 from .score import score_of
 from .store import STARTS, Store
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...solver.forecast.history import History
     from ...solver.outlook.outlook import Outlook as PredictedJobs
     from ...solver.outlook.outlook import StepLimits
-    from .polled import PredictedStarts
+    from .polls import PredictedStarts
 
 
 #: Wall seconds of one forecast; with fewer samples if it does not last.

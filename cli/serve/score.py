@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, nan
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from ...model.errors import InputError, Problem, report
 from ...solver.accuracy.measures import LEVELS, GroupAccuracy
 from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tables, reliability
 from ...solver.forecast.forecast import Calibration
-from .store import KeptEstimate, Store, StoreSummary
+from ...solver.forecast.history import logged_runs
+from ..options import print_note
+from .store import KeptEstimate, LoggedStart, Store, StoreSummary
 
 #: Jobs that are compared one by one, those that started last.
 MAX_COMPARED = 500
@@ -128,3 +132,30 @@ def _levels(item: KeptEstimate, name: str) -> list[float]:
     if name != "likely" or not item.quantiles:
         return [nan] * len(LEVELS)
     return [_start(time) for time in item.quantiles]
+
+
+def starts_of_log(path: Path, *, dated: bool) -> Iterator[LoggedStart]:
+    """Return the starts and ends of lsb.events, lsb.acct, sacct -P or SWF.
+
+    dated: whether the store's times are seconds since 1970. Raises InputError for a log that cannot
+    be read, and if only one of the two has dates.
+    """
+    found = logged_runs(path)
+    for line in report(found.problems):
+        print_note(f"warning: {line}")
+    if dated != (found.epoch is not None):
+        kinds = ("have no date", "are dates")
+        wrong = f"its times {kinds[not dated]}, those of the store {kinds[dated]}"
+        raise InputError([Problem(f"{wrong}: give a log of the same cluster", str(path))])
+    zero = found.epoch or 0
+    return (
+        LoggedStart(
+            # A requeued job has one record for each run: 7, 7#2.
+            run.job.id.partition("#")[0],
+            run.job.submit + zero,
+            None if run.start is None else run.start + zero,
+            None if run.end is None else run.end + zero,
+        )
+        for run in found.runs
+        if run.start is not None or run.end is not None
+    )

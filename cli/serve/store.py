@@ -35,9 +35,22 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from ...model.display import HOUR, MINUTE
 from ...model.errors import InputError, Problem, SlotwiseError
 from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
-from .database import MEMORY, connected, damaged, shown_name, writer_lock
-from .polled import JobEstimate, JobKey, PolledState
-from .schema import ESTIMATES, FORMAT, JOBS, META, STEPS, TABLES, VERSION, DamagedCell
+from .database import (
+    ESTIMATES,
+    FORMAT,
+    JOBS,
+    MEMORY,
+    META,
+    STEPS,
+    TABLES,
+    VERSION,
+    DamagedCell,
+    connected,
+    damaged,
+    shown_name,
+    writer_lock,
+)
+from .polls import JobEstimate, JobKey, PolledState
 
 #: An estimate has changed if it differs by this many seconds from the kept one, and by this share
 #: of the time that is left to it.

@@ -608,7 +608,7 @@ def _moving(
     if all(_start(simulated.get(job)) == start for job, start in planned.items()):
         return ()
     budget = Budget(whole.time_share(1.0), cancel=whole.cancel)
-    return rules_that_move(instance, planned, "optimal", budget)
+    return rules_that_move(instance, planned, budget)
 
 
 def _simulated(

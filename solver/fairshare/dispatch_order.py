@@ -192,24 +192,18 @@ def order_policy(
     instance: Instance,
     *,
     state: Mapping[str, Any] | None = None,
-    cpu_per_slot: float = 1.0,
-    memory: Mapping[str, float] | None = None,
 ) -> DispatchOrder:
     """Return the dispatch order that the instance's queues, partitions and pools define.
 
     state: from :meth:`DispatchOrder.to_state`, to continue from a checkpoint; the running jobs of
-    the instance are then those of that time. cpu_per_slot: CPU seconds per second and slot, assumed
-    for jobs without a CPU time. memory: MB that running jobs use, by job id; None: their
-    reservations, if an adjustment plug-in needs them. Raises InputError if the adjustment plug-in
-    is not installed or cannot be loaded.
+    the instance are then those of that time. Raises InputError if the adjustment plug-in is not
+    installed or cannot be loaded.
     """
-    order = DispatchOrder(instance, cpu_per_slot)
+    order = DispatchOrder(instance)
     if state is not None:
         order.load_state(state, {running.job.id: running.job for running in instance.running})
         return order
-    if memory is None:
-        memory = _reserved_memory(instance)
-    _begin(order, instance, memory)
+    _begin(order, instance, _reserved_memory(instance))
     return order
 
 
@@ -285,7 +279,7 @@ class CycleOffers:
 class DispatchOrder:
     """See the module's description for the use; :func:`order_policy` makes one."""
 
-    def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
+    def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.trees = share_trees(instance)
         #: APS groups by their parent queues.
@@ -301,7 +295,7 @@ class DispatchOrder:
         }
         self._pool_of = {queue: use for use in self.pools.values() for queue in use.pool.queues}
         hosts = {host: name for name, members in self.partitions.items() for host in members}
-        self.ledger = Ledger(instance, self.trees, self._rules.policy_of, hosts, cpu_per_slot)
+        self.ledger = Ledger(instance, self.trees, self._rules.policy_of, hosts)
         self.now = instance.now
         self._preempted: set[str] = set()
         self.priorities = JobPriorities(instance)

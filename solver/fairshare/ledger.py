@@ -108,10 +108,7 @@ class Entry:
 
 
 class Ledger:
-    """The running jobs and what they are charged.
-
-    cpu_per_slot: CPU seconds a second and slot of a job that does not say its own.
-    """
+    """The running jobs and what they are charged."""
 
     def __init__(
         self,
@@ -119,7 +116,6 @@ class Ledger:
         trees: Mapping[str, ShareTree],
         tree_of_queue: Mapping[str, str],
         tree_of_host: Mapping[str, str],
-        cpu_per_slot: float = 1.0,
     ) -> None:
         #: Share trees by the name of the policy.
         self.trees = trees
@@ -130,7 +126,6 @@ class Ledger:
         self.tree_of_queue = tree_of_queue
         #: Name of the policy that counts the slots of a host, by host.
         self.tree_of_host = tree_of_host
-        self._cpu_per_slot = cpu_per_slot
         self._averages = {
             running.job.id: _average(running, instance.now)
             for running in instance.running
@@ -330,7 +325,7 @@ class Ledger:
             average = job.cpu_time / job.run_time if job.run_time else 0.0
         else:
             average = None
-        return self._cpu_per_slot * slots if average is None else average
+        return float(slots) if average is None else average
 
     def to_state(self) -> dict[str, Any]:
         """Return running jobs and reserved slots as plain data, by job id."""

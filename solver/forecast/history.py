@@ -1,25 +1,290 @@
-"""Ended jobs of a log (SWF, lsb.acct or lsb.events) in columns."""
+"""Jobs of a log (SWF, lsb.acct, sacct -P or lsb.events), as runs and in columns, and random numbers
+of jobs.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.display import MINUTE, WEEK, epoch_of
 from ...model.errors import InputError, Problem, report
-from ...model.formats.reading import kind_of
+from ...model.formats.reading import kind_of, refuse_other
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.job_table import OneLine
-from ...model.sources.log_lines import refused_records
-from ...model.workload import Workload
-from .jobs import NO_LIMIT, PastJobs, ints, keys_of
-from .logged_runs import read_runs
+from ...model.sources.acct import SKEWED, read_acct
+from ...model.sources.finished_jobs import FinishedJob
+from ...model.sources.log_lines import BadRecords, refused_records
+from ...model.sources.lsf_state.bjobs import SeenJob
+from ...model.sources.lsf_state.event_log import cut
+from ...model.sources.lsf_state.log_records import read_events
+from ...model.sources.swf import SwfLog, read_swf
+from ...model.workload import Ints, Workload
+from ..accuracy.measures import Columns
+
+# Random numbers per job and sample, independent of the order of calls. A number is a hash of seed,
+# stream, key and sample (SplitMix64: Steele, Lea, Flood 2014). It is equal on all machines, with
+# any number of workers and together with any other jobs, so that two forecasts differ by their
+# requests only (common random numbers).
+#
+# Numbers for run times and arrivals are stratified: in each BLOCK of samples of a key, one number
+# falls into each of BLOCK equal parts of [0, 1), in an order of that key (Latin hypercube: McKay,
+# Beckman, Conover 1979). Sums over many jobs then have quantiles nearer to those of infinitely many
+# samples than with independent numbers.
+
+
+Keys = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+_UNUSED = np.uint64(11)  # a float64 has 53 of the 64 bits
+#: Number of consecutive samples that are stratified.
+BLOCK = 50
+_BELOW_ONE = np.nextafter(1.0, 0.0)
+
+
+def keys_of(names: Iterable[str]) -> Keys:
+    """Return a uint64 key for each name, of shape (n,); equal names have equal keys."""
+    digests = (blake2b(name.encode(), digest_size=8).digest() for name in names)
+    return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
+
+
+def uniforms(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
+    """Return numbers in [0, 1) of shape (keys, samples).
+
+    stream: name of their purpose. The numbers of a key do not depend on other keys, those of a
+    sample not on the number of samples.
+    """
+    base = keys_of([f"{seed} {stream}"])[0]
+    rows = _mixed(_mixed(keys ^ base) + _GOLDEN)
+    columns = _GOLDEN * np.arange(1, samples + 1, dtype=np.uint64)
+    bits = _mixed(rows[:, None] + columns[None, :])
+    return (bits >> _UNUSED).astype(np.float64) * 2.0**-53
+
+
+def spread(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
+    """Return numbers like :func:`uniforms`, stratified in each BLOCK of the samples of a key."""
+    blocks = -(-samples // BLOCK)
+    shape = (len(keys), blocks, BLOCK)
+    chance = uniforms(seed, stream, keys, blocks * BLOCK).reshape(shape)
+    part = np.argsort(np.argsort(chance, kind="stable"), kind="stable")
+    inside = uniforms(seed, f"{stream}, inside", keys, blocks * BLOCK).reshape(shape)
+    found = np.minimum((part + inside) / BLOCK, _BELOW_ONE)  # rounding could give 1
+    return found.reshape(len(keys), blocks * BLOCK)[:, :samples]
+
+
+def _mixed(bits: Keys) -> Keys:
+    """Return each number with its bits mixed by the SplitMix64 finaliser, modulo 2**64."""
+    with np.errstate(over="ignore"):
+        bits = (bits ^ (bits >> _SHIFTS[0])) * _FIRST
+        bits = (bits ^ (bits >> _SHIFTS[1])) * _SECOND
+    return bits ^ (bits >> _SHIFTS[2])
+
+
+#: Value in a column of limits that denotes a job without a limit.
+NO_LIMIT = -1
+#: Value in a column of starts that denotes a job without a start.
+NO_START = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedJobs(Columns):
+    """Jobs with an unknown run time; int64 arrays of shape (n,), times in seconds."""
+
+    #: Keys of the random numbers (:func:`uniforms`).
+    key: Keys
+    #: Number of the user in the history, below 0 for an unknown user.
+    user: Ints
+    #: Planned run time, NO_LIMIT without one.
+    limit: Ints
+    #: Requested slots.
+    slots: Ints
+    #: Submission on the cluster's clock.
+    submit: Ints
+    #: Elapsed run time of a running job, -1 for a waiting job.
+    elapsed: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PastJobs(Columns):
+    """Finished jobs in the order of their ends; int64 arrays of shape (n,), times in seconds."""
+
+    #: Key, user, limit and slots as in :class:`AskedJobs`.
+    key: Keys
+    user: Ints
+    limit: Ints
+    slots: Ints
+    #: Submission, start and end on the cluster's clock.
+    submit: Ints
+    start: Ints
+    end: Ints
+
+    @property
+    def run_time(self) -> Ints:
+        """Return the seconds from start to end, at least 1."""
+        ran: Ints = np.maximum(1, self.end - self.start)
+        return ran
+
+    def known_at(self, time: int) -> int:
+        """Return the number of jobs that ended by a time; they are the first rows."""
+        return int(np.searchsorted(self.end, time, side="right"))
+
+
+def ints(values: Sequence[int] | Ints) -> Ints:
+    """Return the values as an int64 array."""
+    return np.asarray(values, dtype=np.int64)
+
+
+#: The logs that are read, for messages.
+LOGS = "SWF, lsb.acct, sacct -P or lsb.events"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """A job of a log; times in seconds of the log's clock."""
+
+    #: The job; `slots` are those in use, if it has run.
+    job: Job
+    #: Last start, None if it never started.
+    start: int | None
+    #: End, None if the log does not have it.
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRuns:
+    """The jobs of a log in the order of the file."""
+
+    runs: Sequence[LoggedRun]
+    #: Seconds since 1970 of the log's second 0, None if the log does not say.
+    epoch: int | None = 0
+    #: Malformed records.
+    problems: Sequence[Problem] = ()
+    #: Number of repairs and of cells that cannot be read, by kind.
+    notes: Mapping[str, int] = field(default_factory=dict)
+    #: Time of the last record in seconds of the log's clock.
+    last: int = 0
+    #: Whether jobs without an end are in it too.
+    has_unfinished: bool = False
+
+
+def logged_runs(path: Path, *, keep_going: bool = False) -> LoggedRuns:
+    """Return the runs of a log.
+
+    Raises InputError if it cannot be read, is no log, or has malformed records (unless keep_going).
+    """
+    found = read_runs(path)
+    if found.problems and not kind_of(path) and all(run.start is None for run in found.runs):
+        raise InputError([Problem(f"is no {LOGS}: give a log of finished jobs", str(path))])
+    if found.problems and not keep_going:
+        raise refused_records(found.problems, len(found.runs))
+    return found
+
+
+def read_runs(path: Path) -> LoggedRuns:
+    """Return the runs of a log with its malformed records; raises InputError if it is none."""
+    refuse_other(path, *_READERS)
+    return _READERS.get(kind_of(path), _swf)(path)
+
+
+def _swf(path: Path) -> LoggedRuns:
+    """Return the records with a run time; a job without a recorded wait counts as started at
+    submission.
+    """
+    log = read_swf(path, keep_going=True)
+    runs = _swf_runs(log)
+    epoch = None if log.origin is None else int(log.origin.timestamp())
+    last = max((run.end or 0 for run in runs), default=0)
+    return LoggedRuns(runs, epoch, log.problems, log.workload.notes, last)
+
+
+def _swf_runs(log: SwfLog) -> list[LoggedRun]:
+    """Return all records of an SWF log; those without a run time, size or submission never ran."""
+    work = log.workload
+    columns = (work.job, work.submit, log.wait, work.run_time, work.req_time, work.procs, work.user)
+    runs = []
+    for number, submit, wait, run, limit, slots, user in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        ran = run > 0 and slots > 0
+        start = submit + max(0, wait)
+        job = Job(
+            str(number),
+            slots=max(slots, 1),
+            user=f"user{user}" if user >= 0 else "user",
+            run_limit=limit if limit > 0 else None,
+            submit=submit,
+        )
+        end = start + (min(run, limit) if limit > 0 else run)
+        runs.append(LoggedRun(job, start if ran else None, end if ran else None))
+    return runs
+
+
+def _acct(path: Path) -> LoggedRuns:
+    """Return the finished jobs; a job that was ended while pending has no start."""
+    log = read_acct(path, keep_going=True)
+    runs = [
+        LoggedRun(
+            _job(job, job.hosts),
+            job.start if job.start and job.hosts else None,
+            job.end,
+        )
+        for job in log.jobs
+    ]
+    notes = {SKEWED: log.repaired, **_unread(log.unread)}
+    last = max((run.end or 0 for run in runs), default=0)
+    return LoggedRuns(runs, 0, log.problems, notes, last)
+
+
+def _unread(lines: Sequence[str]) -> dict[str, int]:
+    return {f"a cell that cannot be read, first {lines[0]}": len(lines)} if lines else {}
+
+
+def _events(path: Path) -> LoggedRuns:
+    """Return the jobs whose submission is in the log."""
+    bad = BadRecords()
+    found = cut(read_events(path, bad, {}), -1, later=True)
+    runs = [
+        LoggedRun(
+            _job(seen, seen.allocation),
+            seen.start,
+            seen.start + seen.real_run_time
+            if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
+            else None,
+        )
+        for seen in found.later
+    ]
+    problems = bad.report() if bad.count else ()
+    return LoggedRuns(runs, 0, problems, _unread(bad.told_cells()), found.last, has_unfinished=True)
+
+
+def _job(seen: SeenJob | FinishedJob, allocation: Mapping[str, int]) -> Job:
+    return Job(
+        seen.id,
+        slots=sum(allocation.values()) or seen.slots or 1,
+        user=seen.user,
+        queue=seen.queue or "default",
+        project=seen.project,
+        license_project=seen.license_project,
+        application=seen.application,
+        res_req=(seen.res_req,) if seen.res_req else (),
+        run_limit=seen.run_limit,
+        submit=seen.submit or 0,
+    )
+
+
+_READERS: dict[str, Callable[[Path], LoggedRuns]] = {"swf": _swf, "acct": _acct, "events": _events}
+
 
 #: Seconds before now within which a log may end without being moved in time.
 OLD = 4 * WEEK

@@ -46,7 +46,7 @@ from ..precedence import (
 )
 from ..problem import PlanningProblem
 from ..resolve import Resolver
-from ..rules.guarantees import on_loans
+from ..rules.omitted import on_loans
 from ..rules.rule_book import unheeded_by_the_loop, unsupported_rules
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 

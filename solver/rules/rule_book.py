@@ -32,10 +32,18 @@ from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..placement.supply import suits
 from ..precedence import Precedence
 from ..resolve import Resolver, any_with_alternatives
-from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
-from .guarantees import left_to_the_loop, unmodelled
-from .omitted import Scopes, remarks
+from .omitted import (
+    AFTER_OPEN,
+    SUSPENDED,
+    UNDESCRIBED,
+    Scopes,
+    left_to_the_loop,
+    remarks,
+    suspending,
+    touched,
+    unmodelled,
+)
 
 
 def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str]:
@@ -284,7 +292,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[Omission]:
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
     if job.reservation and resolver.instance.advance_reservation(job.reservation) is None:
-        yield Omission(reservations.UNDESCRIBED)
+        yield Omission(UNDESCRIBED)
     if job.service_class or resolver.instance.service_classes:
         yield from map(Omission, unmodelled(job, resolver))
     with suppress(InputError):
@@ -517,12 +525,12 @@ class RuleBook:
 
     def _of_reservations(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
         """Yield effects of advance reservations that no plan of starts can express."""
-        if waiting := reservations.suspending(self.instance):
+        if waiting := suspending(self.instance):
             every = frozenset(demand.job.id for demand in demands)
-            rule = reservations.SUSPENDED
+            rule = SUSPENDED
             yield OmittedRule(rule, every, can_only_advance=True, unless_now=waiting)
-        for rule, moved in reservations.touched(self.instance, demands):
-            later = rule == reservations.AFTER_OPEN
+        for rule, moved in touched(self.instance, demands):
+            later = rule == AFTER_OPEN
             jobs = all_near(demands, moved)
             yield OmittedRule(rule, jobs, can_only_advance=later, applied_by_loop=False)
 

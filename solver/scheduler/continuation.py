@@ -31,11 +31,11 @@ from ..rules.omitted import (
     OF_THE_INSTANCE,
     RESERVED_LOADS,
     RUN_OUT,
+    SUSPENDED,
     WITHOUT,
     note_of,
     setting_of,
 )
-from ..rules.reservations import SUSPENDED
 from ..rules.rule_book import StartedNow
 from .events import EFFORT
 from .job_state import JobState, ShapeTable
@@ -78,16 +78,8 @@ def simulated_placements(
     is over, the starts so far are returned.
     """
     session = loop_session(instance, method, jobs, effort, budget or Budget())
-    waiting = {job.id for job in instance.pending}
-    with suppress(OutOfTime):
-        session.begin(pending_only=True)
-        while waiting and not session.budget.stopped() and session.advance():
-            waiting.difference_update(session.cycle.record.started)
-    begun = (job.id for job in instance.pending if job.id not in waiting)
-    states = map(session.world.states.get, begun)
-    return tuple(
-        placed(session.world, state, method) for state in states if state.start is not None
-    )
+    _run_to_starts(session)
+    return tuple(placed(session.world, state, method) for state in _started(session))
 
 
 def simulated_starts_within(
@@ -105,18 +97,28 @@ def simulated_starts_within(
     known: table of a plan, used if its instance is equal.
     """
     session = loop_session(instance, method, jobs, EFFORT, budget.with_grace(), known)
-    waiting = {job.id for job in instance.pending}
-    try:
-        session.begin(pending_only=True)
-        while waiting and session.advance():
-            attempts -= len(session.world.pending) + 1
-            if attempts < 0 or session.budget.stopped():
-                return None
-            waiting.difference_update(session.cycle.record.started)
-    except OutOfTime:
+    if not _run_to_starts(session, attempts):
         return None
-    states = (session.world.states.get(job.id) for job in instance.pending)
-    return {state.job.id: state.start for state in states if state.start is not None}
+    return {state.job.id: state.start for state in _started(session) if state.start is not None}
+
+
+def _run_to_starts(session: Session, attempts: float = math.inf) -> bool:
+    """Run the loop until every pending job has started or no event is left; return whether the
+    budget and this number of dispatch attempts suffice.
+    """
+    waiting = {job.id for job in session.instance.pending}
+    with suppress(OutOfTime):
+        session.begin(pending_only=True)
+        while waiting and attempts >= 0 and not session.budget.stopped() and session.advance():
+            attempts -= len(session.world.pending) + 1
+            waiting.difference_update(session.cycle.record.started)
+        return attempts >= 0 and not session.budget.stopped()
+    return False
+
+
+def _started(session: Session) -> Iterator[JobState]:
+    states = (session.world.states.get(job.id) for job in session.instance.pending)
+    return (state for state in states if state.start is not None)
 
 
 def started_now(instance: Instance, budget: Budget) -> StartedNow:
@@ -261,7 +263,7 @@ def with_relevant_omissions(
     if not names or found.cut or budget.late():
         return found
     loops = _Loops.of(instance, found.method, jobs, names, budget, known)
-    moved = _moved(found, names, loops)
+    moved = _moving(dict(_planned(found)), names, loops)
     if moved is None:
         late = budget.with_grace().stopped()
         return replace(found, notes=(*found.notes, NOT_TRIED)) if late else found
@@ -304,10 +306,10 @@ def omissions_of_job(
 
 
 def rules_that_move(
-    instance: Instance, planned: Mapping[str, int | None], method: str, budget: Budget
+    instance: Instance, planned: Mapping[str, int | None], budget: Budget
 ) -> tuple[Omission, ...]:
-    """Return the rules without which the loop by a method starts jobs as planned, or nearer to the
-    plan.
+    """Return the rules without which the loop by the optimal method starts jobs as planned, or
+    nearer to the plan.
 
     planned: the start of each pending job, None if never. () if the loop takes long.
     """
@@ -316,7 +318,7 @@ def rules_that_move(
         names.append(RUN_OUT)
     if not names or budget.stopped():
         return ()
-    moved = _moving(planned, names, _Loops(instance, method, None, None, budget), blame=False)
+    moved = _moving(planned, names, _Loops(instance, "optimal", None, None, budget), blame=False)
     return tuple(o for item in moved or () for o in item.omissions(instance))
 
 
@@ -441,19 +443,13 @@ class _Loops:
         return self.starts(WITHOUT[name](self.instance), self.top)
 
 
-def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
-    """Return the rules, each with the first job that it moves, or None if the test took too
-    long.
-    """
-    return _moving(dict(_planned(found)), names, loops)
-
-
 def _moving(
     planned: Mapping[str, int | None], names: Sequence[str], loops: _Loops, *, blame: bool = True
 ) -> list[MovedStart] | None:
-    """Return the effects of rules like :func:`_moved`, for jobs with their planned starts.
+    """Return the rules, each with the first job that it moves, or None if the test took too long.
 
-    blame: if no single rule explains a change, every rule that may be its cause is named.
+    planned: start of each job. blame: if no single rule explains a change, every rule that may be
+    its cause is named.
     """
     starts = loops.with_all()
     if starts is None:

@@ -23,16 +23,14 @@ from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility, preempting_pairs
-from ..rules.guarantees import has_loans
-from .advance_reservations import has_waiting_reservation
-from .backfill import backfill
+from ..rules.omitted import has_loans
+from .backfill import backfill, give_loans
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import RUNNING, JobState
-from .loans import give_loans
 from .methods import METHODS
-from .preemption import preempt, resume
+from .preemption import has_waiting_reservation, preempt, resume
 from .reserving import Greedy, NoReservation, TimeBased, may_reserve, runs_out, too_late
 from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World

@@ -48,7 +48,7 @@ from ..placement.single import first_part, place_most, place_on_first
 from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
-from ..rules.guarantees import on_loans
+from ..rules.omitted import on_loans
 from ..rules.rule_book import NOT_IN_A_PARTITION
 from .cycle_reservations import (
     BackfilledSlots,
@@ -59,8 +59,7 @@ from .cycle_reservations import (
 )
 from .events import Settings
 from .job_state import JobState, Shape
-from .reserved_profile import PlannedProfiles
-from .single_precision import backfill_from
+from .reserved_profile import PlannedProfiles, backfill_from
 from .world import World
 
 #: Number of jobs with a future allocation up to which it costs more to record windows without

@@ -40,7 +40,7 @@ from ..placement.earliest import can_start, least_slots
 from ..placement.single import first_part
 from ..problem import RunningJobLoader
 from ..resolve import Resolver, any_with_alternatives
-from ..rules.guarantees import on_loans
+from ..rules.omitted import on_loans
 
 
 @dataclass(slots=True, eq=False)

@@ -30,7 +30,6 @@ from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import NOT_ALL_KNOWN, Commitment, ReservationRows, exact_fits, with_fit
 from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.guarantees import on_loans
 from ..rules.omitted import (
     FEW_LOOK_AHEAD,
     RUN_OUT,
@@ -38,6 +37,7 @@ from ..rules.omitted import (
     note_of,
     omissions_of,
     omitted_rule_names,
+    on_loans,
 )
 from ..rules.rule_book import unsupported_rules
 from . import backfill

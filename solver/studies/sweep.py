@@ -43,7 +43,7 @@ from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
 from ..scheduler.simulation import horizon
 from .run import RUN_KEYS, Run, RunOptions, Stop, options_of, require_arguments, simulation
-from .workers import Lost, in_turn, on_dask, on_processes
+from .workers import Lost, on_dask, results_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -595,10 +595,8 @@ def sweep(
     stop = cancel or threading.Event()
     if client is not None:
         coming = on_dask(run_cell, cells, client, stop)
-    elif workers == 1:
-        coming = in_turn(run_cell, cells, stop)
     else:
-        coming = on_processes(run_cell, cells, workers, stop)
+        coming = results_of(run_cell, cells, workers, stop)
     rows = {
         number: row_of(cells[number], error=row.reason) if isinstance(row, Lost) else row
         for number, row in coming

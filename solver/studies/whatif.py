@@ -36,6 +36,7 @@ from .run import (
     Run,
     RunOptions,
     RunOutcome,
+    Stop,
     block_sums,
     difference,
     draws,
@@ -46,7 +47,7 @@ from .run import (
     ratio,
     require_arguments,
 )
-from .workers import Lost, in_turn, on_processes
+from .workers import Lost, results_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -212,7 +213,7 @@ def _as_simulated(instance: Instance) -> Instance:
     return replace(instance, params=params)
 
 
-def noted(outcome: RunOutcome, reason: str | None) -> RunOutcome:
+def _noted(outcome: RunOutcome, reason: str | None) -> RunOutcome:
     """Return an outcome with the reason for which its variant has no effect as its first note."""
     return outcome if reason is None else replace(outcome, notes=(reason, *outcome.notes))
 
@@ -598,27 +599,45 @@ def whatif(
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
     runs = [_run_of(variant, log, until, length) for variant in found]
-    reasons = without_effect(found, runs)
-    stop = cancel or threading.Event()
-    coming = (
-        in_turn(perform, runs, stop) if workers == 1 else on_processes(perform, runs, workers, stop)
-    )
+    reasons, stop = without_effect(found, runs), cancel or threading.Event()
+    table = compared_runs(found, runs, reasons, workers, stop, seed=seed, calibrate=calibrate)
+    if table is None:
+        raise SlotwiseError("stopped before there was an answer")
+    return table
+
+
+def compared_runs(
+    found: Sequence[Variant],
+    runs: Sequence[Run],
+    reasons: Mapping[str, str],
+    workers: int,
+    stop: Stop,
+    *,
+    seed: int,
+    calibrate: bool,
+    step: Callable[[], None] = lambda: None,
+) -> WhatIf | None:
+    """Return the comparison of the variants whose run was finished, None if there is none.
+
+    reasons: of variants without effect. workers: processes. step: called after each run. Raises
+    SlotwiseError if the process of a run dies repeatedly.
+    """
     done = {}
-    for number, result in coming:
+    for number, result in results_of(perform, runs, workers, stop):
         if isinstance(result, Lost):
             raise SlotwiseError(f"{found[number].name}: {result.reason}")
         done[number] = result
-    if not done:
-        raise SlotwiseError("stopped before there was an answer")
+        step()
+    outcomes = [
+        (found[n].name, found[n].plain_settings, _noted(done[n], reasons.get(found[n].name)))
+        for n in sorted(done)
+    ]
+    unfinished = [variant.name for n, variant in enumerate(found) if n not in done]
+    if not outcomes:
+        return None
+    block = runs[0].block
     return compare_outcomes(
-        [
-            (found[n].name, found[n].plain_settings, noted(done[n], reasons.get(found[n].name)))
-            for n in sorted(done)
-        ],
-        block=length,
-        seed=seed,
-        unfinished=[variant.name for n, variant in enumerate(found) if n not in done],
-        calibrate=calibrate,
+        outcomes, block=block, seed=seed, unfinished=unfinished, calibrate=calibrate
     )
 
 

@@ -36,8 +36,16 @@ class Lost:
     reason: str = f"the process that ran it was killed {STRIKES} times (out of memory?)"
 
 
-def in_turn(work: Work[T, R], tasks: Sequence[T], stop: Stop) -> Iterator[tuple[int, R | Lost]]:
-    """Yield the results of tasks run one after another in this process."""
+def results_of(
+    work: Work[T, R], tasks: Sequence[T], count: int, stop: Stop
+) -> Iterator[tuple[int, R | Lost]]:
+    """Yield the results of tasks with their numbers: on processes, or in this one if it suffices.
+
+    count: number of processes.
+    """
+    if min(count, len(tasks)) > 1:
+        yield from on_processes(work, tasks, count, stop)
+        return
     for number, task in enumerate(tasks):
         if stop.is_set():
             return

@@ -18,7 +18,7 @@ from ...model.job import Job
 from ...model.resreq.syntax import Compound, Simple
 from .facts import Facts, Violation, counts_of, method
 from .schedule import Record, Schedule, facts_of, stretches
-from .slurm_fairshare import FairshareOverTime
+from .slurm import FairshareOverTime
 
 #: Sort key of a job, comparable within one class.
 Place = tuple[Any, ...]

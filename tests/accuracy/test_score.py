@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.polls import JobEstimate, PolledState
 from slotwise.cli.serve.score import Score, score_of
 from slotwise.cli.serve.store import Store
 from slotwise.model.display import DAY, HOUR, MINUTE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from event_lines import job_new, job_start, job_status
 from slotwise.cli.main import app
-from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.polls import JobEstimate, PolledState
 from slotwise.cli.serve.store import Store
 from slotwise.model.display import DAY, HOUR
 from slotwise.model.errors import InputError

@@ -10,7 +10,7 @@ import slotwise as sw
 from confining import Run
 from lsf.lab import write
 from slotwise.cli.main import app
-from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.polls import JobEstimate, PolledState
 from slotwise.cli.serve.store import Store
 from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file

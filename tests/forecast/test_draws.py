@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.solver.forecast.jobs import BLOCK, keys_of, spread, uniforms
+from slotwise.solver.forecast.history import BLOCK, keys_of, spread, uniforms
 
 NAMES = st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import NOBODY
-from slotwise.solver.forecast.jobs import NO_START, ints
+from slotwise.solver.forecast.history import NO_START, ints
 from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise import Cluster, Host, InputError, Instance, Job, RunningJob, read_history
 from slotwise.model.display import WEEK
-from slotwise.solver.forecast.jobs import NO_LIMIT
+from slotwise.solver.forecast.history import NO_LIMIT
 from slotwise.solver.forecast.of_instance import forecast
 
 DATA = Path(__file__).parents[1] / "data"

@@ -14,7 +14,7 @@ from slotwise import Cluster, History, Host, Instance, Job, Limit, Queue, Runnin
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.arrivals import NOBODY, FutureArrivals, NoArrivals
 from slotwise.solver.forecast.forecast import Drawn, forecast_world, starts_at_limits
-from slotwise.solver.forecast.jobs import NO_START, keys_of
+from slotwise.solver.forecast.history import NO_START, keys_of
 from slotwise.solver.forecast.moment import pool_world
 from slotwise.solver.forecast.of_instance import HostsWorld, forecast, hosts_world, world_of
 from slotwise.solver.forecast.runtimes import ENDLESS, AtLimits, ExactRunTimes, Ratios

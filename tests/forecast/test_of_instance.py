@@ -20,8 +20,7 @@ from slotwise import (
     Queue,
     RunningJob,
 )
-from slotwise.solver.forecast.history import without_own
-from slotwise.solver.forecast.jobs import NO_START, keys_of
+from slotwise.solver.forecast.history import NO_START, keys_of, without_own
 from slotwise.solver.forecast.moment import asked_jobs, pool_world, waiting_names
 from slotwise.solver.forecast.of_instance import forecast
 

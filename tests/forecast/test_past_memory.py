@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.forecast.arrivals import NOBODY
-from slotwise.solver.forecast.jobs import NO_START
+from slotwise.solver.forecast.history import NO_START
 from slotwise.solver.forecast.of_instance import SimulatedLog
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.records import backfilled_slots_by_job, held_hosts

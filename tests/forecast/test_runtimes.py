@@ -7,7 +7,7 @@ import pytest
 from forecast_lab import asked_of, past_of
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.solver.forecast.jobs import keys_of
+from slotwise.solver.forecast.history import keys_of
 from slotwise.solver.forecast.runtimes import (
     ENDLESS,
     AtLimits,

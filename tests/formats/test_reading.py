@@ -32,7 +32,7 @@ OTHERS = {
     ("cli/report/page.py", "read_text"): "a part of the page that comes with slotwise",
     ("instances/__init__.py", "read_text"): "an example that comes with slotwise",
     ("model/resreq/parser.py", "read_text"): "the grammar that comes with slotwise",
-    ("solver/memory.py", "read_text"): "what the kernel says of this process",
+    ("solver/budget.py", "read_text"): "what the kernel says of this process",
     ("solver/supervisor.py", "open"): "what the kernel says of processes",
     ("solver/supervisor.py", "os.open"): "the null device",
     ("cli/process.py", "os.open"): "the null device",

@@ -32,7 +32,7 @@ from slotwise import InputError, dump, dump_json, from_document, loads
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
 from slotwise.cli.selection import ViewOptions
-from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.polls import JobEstimate, PolledState
 from slotwise.cli.serve.score import score_of
 from slotwise.cli.serve.store import Store, StoreError
 from slotwise.cli.views.hosts import bhosts

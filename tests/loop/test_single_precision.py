@@ -13,7 +13,7 @@ import pytest
 from loop_lab import cluster, host, instance, job, run, running
 from slotwise import Params, Queue
 from slotwise.solver.fairshare.queue_order import UNLIMITED
-from slotwise.solver.scheduler.single_precision import backfill_from, backfill_from_each
+from slotwise.solver.scheduler.reserved_profile import backfill_from, backfill_from_each
 
 ZERO = 1_795_791_877
 ORIGIN = datetime.fromtimestamp(ZERO, UTC).isoformat()

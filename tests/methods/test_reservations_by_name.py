@@ -14,7 +14,7 @@ from reserved_enumerator import earliest_starts, reserved_instance
 from sampling import some
 from slotwise import AdvanceReservation, Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.main import app
-from slotwise.solver.rules.reservations import (
+from slotwise.solver.rules.omitted import (
     AFTER_OPEN,
     BY_RUN_LIMIT,
     EXCLUSIVE,

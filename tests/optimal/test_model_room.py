@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.solver import memory
+from slotwise.solver import budget as budgets
 from slotwise.solver.budget import MEMORY_OF_EFFORT, MEMORY_SHARE, Budget
 from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.backends import PLACEMENT, TRUST, ModelSizeLimit
@@ -68,23 +68,23 @@ def test_a_search_without_memory_refutes_nothing_by_models(megabytes: float, pro
 
 
 def test_the_least_that_is_said_of_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_said", lambda: iter([500.0, 70.0, 900.0]))
-    assert memory.memory_available() == 70.0
-    monkeypatch.setattr(memory, "_said", lambda: iter([500.0, -5.0]))
-    assert memory.memory_available() == 0.0
-    monkeypatch.setattr(memory, "_said", lambda: iter([]))
-    assert memory.memory_available() == memory.UNKNOWN
+    monkeypatch.setattr(budgets, "_said", lambda: iter([500.0, 70.0, 900.0]))
+    assert budgets.memory_available() == 70.0
+    monkeypatch.setattr(budgets, "_said", lambda: iter([500.0, -5.0]))
+    assert budgets.memory_available() == 0.0
+    monkeypatch.setattr(budgets, "_said", lambda: iter([]))
+    assert budgets.memory_available() == budgets.UNKNOWN
 
 
 def test_what_a_limit_on_the_process_leaves_is_asked() -> None:
     resource = pytest.importorskip("resource")
-    before = memory.memory_available()
+    before = budgets.memory_available()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = before  # far above what tests take
     try:
         resource.setrlimit(resource.RLIMIT_AS, (int(8e9), hard))
-        assert memory.memory_available() < 8e9 / memory.MB
-        assert memory.memory_available() <= used
+        assert budgets.memory_available() < 8e9 / budgets.MB
+        assert budgets.memory_available() <= used
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 

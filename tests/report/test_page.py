@@ -17,8 +17,7 @@ import slotwise as sw
 from report.lab import HOSTILE, Elements, compared, data_of, hostile_instance
 from slotwise import ComparedJob
 from slotwise.cli.report import about, data
-from slotwise.cli.report.about import About
-from slotwise.cli.report.advice import html_of
+from slotwise.cli.report.about import About, html_of
 from slotwise.cli.report.data import MAX_BARS, Report, report_of_plan, report_of_simulation
 from slotwise.cli.report.page import page
 from slotwise.model.display import duration_text, smallest_difference

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.cli.main import app
-from slotwise.cli.serve import schema
-from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve import database
+from slotwise.cli.serve.polls import JobEstimate, PolledState
 from slotwise.cli.serve.store import LoggedStart, Store
 from slotwise.model.errors import InputError
 from store_cases import NOON, job, poll
@@ -302,10 +302,12 @@ def test_a_newer_store_is_refused_and_an_older_one_migrates(
     path = tmp_path / "s.db"
     with Store.open(path) as store:
         store.record(poll(0, job()))
-    newer = schema.VERSION + 1
+    newer = database.VERSION + 1
     with monkeypatch.context() as patch:
         patch.setattr("slotwise.cli.serve.store.VERSION", newer)
-        step = {schema.VERSION: lambda c: c.exec_driver_sql("alter table jobs add column why text")}
+        step = {
+            database.VERSION: lambda c: c.exec_driver_sql("alter table jobs add column why text")
+        }
         patch.setattr("slotwise.cli.serve.store.STEPS", step)
         with Store.open(path) as store:
             assert store.record(poll(10, job())).kept == 0

@@ -13,7 +13,7 @@ import slotwise as sw
 from slotwise.solver.budget import Budget
 from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
 from slotwise.solver.scheduler.continuation import run_as_configured
-from slotwise.solver.slurm.settings import BackfillSettings
+from slotwise.solver.slurm.backfill import BackfillSettings
 
 from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported

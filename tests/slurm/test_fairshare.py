@@ -30,7 +30,7 @@ from slotwise.solver.fairshare.dispatch_order import DispatchOrder
 from slotwise.solver.fairshare.dispatch_policy import dispatch_policy
 from slotwise.solver.scheduler.history import snapshot_at
 from slotwise.solver.validation.schedule import HeldStretch
-from slotwise.solver.validation.slurm_fairshare import FairshareOverTime
+from slotwise.solver.validation.slurm import FairshareOverTime
 
 from tests.slurm.test_import import DATA, assembled, instance_of, run, texts_of
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 import slotwise as sw
-from slotwise.cli.import_slurm import instance_of
+from slotwise.cli.slurm_programs import instance_of
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.folder import read_texts
 from slotwise.solver.advice.diagnosis.records import page_of

@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 import numpy as np
 from slotwise import Cluster, History, Host, Instance, Job, Params, Queue, RunningJob
-from slotwise.cli.serve.polled import PolledState
+from slotwise.cli.serve.polls import PolledState
 from slotwise.cli.serve.store import Store
 from slotwise.solver.forecast.backtest import Replayed
 from slotwise.solver.forecast.history import Ended, history_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.polls import JobEstimate, PolledState
 
 NOON = 1_790_000_000
 

@@ -43,6 +43,7 @@ from .probes import (
     JobInLine,
     Probe,
     SettingChange,
+    in_family_words,
     joined,
     lines_of,
     looking_ahead_probes,
@@ -51,7 +52,6 @@ from .probes import (
     together,
 )
 from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
-from .slurm_settings import in_family_words
 from .surroundings import (
     host_probes,
     order_probes,
