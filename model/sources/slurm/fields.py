@@ -52,8 +52,8 @@ def _table() -> Iterator[PrintedField]:
     text = resources.files(__package__).joinpath("fields.tsv").read_text(encoding="utf-8")
     for line in text.splitlines()[1:]:
         cells: list[Any] = line.split("\t")
-        of, what, json, plain, outcome, unset, *_ = (*cells, "", "")
-        names = (tuple(json.split()), tuple(plain.split()))
+        of, what, json, words, outcome, unset, *_ = (*cells, "", "")
+        names = (tuple(json.split()), tuple(words.split()))
         yield PrintedField(of, what, *names, outcome, tuple(unset.split()))
 
 
