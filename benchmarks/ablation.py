@@ -130,7 +130,6 @@ SWITCHES: dict[str, dict[str, Switch]] = {
         "rounded blocks": Switch({("pool_bounds", "_in_rounded_blocks"): constant([])}),
         "pieces": Switch({("pool_bounds", "_piece_sizes"): constant([])}),
         "able hosts": Switch({("pool_bounds", "_on_able_hosts"): constant([])}),
-        "one unit": Switch({("pool_bounds", "_in_one_unit"): constant([])}),
         "idle units": Switch({("pool_bounds", "_idle_units"): constant([])}),
         "idle hosts": Switch({("order_search", "sparing_idle_hosts"): _unchanged(1)}),
         "start model": Switch({("weighted", "_by_whole_jobs"): _unchanged(4)}),

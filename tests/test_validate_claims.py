@@ -204,16 +204,18 @@ def test_windows_bind_unless_as_lsf() -> None:
 
 
 @pytest.mark.behaviour("TBR-19")
-def test_a_job_without_an_end_fits_no_run_window_but_one_that_is_always_open() -> None:
+def test_a_job_without_an_end_starts_in_an_open_run_window_alone() -> None:
+    """It is stopped as the window closes."""
+
     def verdict(window: str) -> list[str]:
         instance = problem(
             job("j", 1, run_limit=None), queues=(Queue("default", run_window=window),)
         )
         return faults(instance, {"j": PlannedJob("j", 0, None, {"A": 1})})
 
-    assert verdict("0-0") == []
-    assert verdict("0-23") == [
-        "run-window: job j: it runs from 0 s to no known time, not within RUN_WINDOW 0-23 of queue "
+    assert verdict("0-0") == verdict("0-23") == []
+    assert verdict("1-23") == [
+        "run-window: job j: it runs from 0 s to no known time, not within RUN_WINDOW 1-23 of queue "
         "default"
     ]
 

@@ -306,7 +306,7 @@ def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Piec
                 if (count := sum(n * float(size // piece) for size, n in found))
             }
             pools.append(Pieces(np.floor((free + SLACK) / piece).sum(axis=1), taken))
-    for more in (_on_able_hosts, _in_one_unit, _idle_units):
+    for more in (_on_able_hosts, _idle_units):
         pools += more(base, times, single, budget)
     return [pool for pool in pools if pool.scarce]
 
@@ -388,31 +388,6 @@ def _on_able_hosts(
                     )
                 }
                 found.append(Pieces((able * np.floor(slots / piece)).sum(axis=1), taken))
-    return found
-
-
-def _in_one_unit(
-    base: Profile, times: Sequence[int], jobs: Mapping[int, Demand], budget: Budget
-) -> list[Pieces]:
-    """Return pools of slots of compute units in large pieces, for jobs confined to one unit."""
-    slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
-    groups: dict[int, tuple[IntArray, dict[int, int]]] = {}
-    for number, job in jobs.items():
-        (term,) = job.terms
-        if term.unit is not None and term.unit.maxcus == 1 and SLOTS in _blocks(base, job):
-            unit_of = term.unit.unit_of
-            groups.setdefault(id(unit_of), (unit_of, {}))[1][number] = term.slots
-    found = []
-    for unit_of, sizes in groups.values():
-        budget.check()
-        inside = unit_of >= 0
-        there = np.zeros((len(times), int(unit_of.max()) + 1))
-        np.add.at(there.T, unit_of[inside], slots[:, inside].T)
-        for piece in sorted(set(sizes.values())):
-            taken = {
-                number: float(size // piece) for number, size in sizes.items() if size >= piece
-            }
-            found.append(Pieces(np.floor(there / piece).sum(axis=1), taken))
     return found
 
 

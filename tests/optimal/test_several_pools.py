@@ -8,7 +8,7 @@ import pytest
 from enumerated_instances import instance as draw
 from enumerated_plans import Table
 from sampling import some
-from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Queue
+from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
@@ -62,14 +62,8 @@ def test_a_job_that_may_be_smaller_than_its_block_has_none_for_certain() -> None
     assert bound(crowd(*hosts, jobs=[job])) == (None, 0)
 
 
-def crowd(*hosts: Host, jobs: list[Job], units: tuple[ComputeUnit, ...] = ()) -> Instance:
-    cluster = Cluster(
-        hosts,
-        unit_types=("rack",) if units else (),
-        default_unit_type="rack" if units else "",
-        units=units,
-    )
-    return Instance(cluster, queues=(Queue("default"),), pending=tuple(jobs))
+def crowd(*hosts: Host, jobs: list[Job]) -> Instance:
+    return Instance(Cluster(hosts), queues=(Queue("default"),), pending=tuple(jobs))
 
 
 def many(count: int, slots: int, *res_req: str, length: int = 1000) -> list[Job]:
@@ -102,18 +96,6 @@ IN_TURN, LOSS = 6000, 0.8
                 jobs=many(4, 4, "rusage[mem=2]"),
             ),
             "slots of hosts with memory",
-        ),
-        (
-            crowd(
-                *(Host(name, 4) for name in "abcd"),
-                jobs=many(4, 6, "cu[type=rack:maxcus=1]"),
-                units=(
-                    ComputeUnit("r1", "rack", ("a", "b")),
-                    ComputeUnit("r2", "rack", ("c",)),
-                    ComputeUnit("r3", "rack", ("d",)),
-                ),
-            ),
-            "units in large pieces",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
