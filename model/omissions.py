@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
-from .display import data_of
 from .facts import Fact
 from .job import array_of
 
@@ -109,10 +108,14 @@ class Omission:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the omission as JSON-compatible data."""
-        scope = " ".join(f"{name}?" for name in SCOPE)
-        changes = "" if self.changes == "starts" else "changes"
-        names = f"what where count jobs effect? {scope} {changes} unplanned? mark?"
-        return data_of(self, names)
+        jobs = None if self.jobs is None else list(self.jobs)
+        record = {"what": self.what, "where": self.where, "count": self.count, "jobs": jobs}
+        effect = {"effect": self.effect} if self.effect else {}
+        scope = {name: list(names) for name in SCOPE if (names := getattr(self, name))}
+        changes = {} if self.changes == "starts" else {"changes": self.changes}
+        unplanned = {"unplanned": list(self.unplanned)} if self.unplanned else {}
+        mark = {"mark": self.mark} if self.mark else {}
+        return record | effect | scope | changes | unplanned | mark
 
 
 def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> str:
