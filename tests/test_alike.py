@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
 import pytest
 from slotwise import (
     AdvanceReservation,
@@ -21,7 +19,6 @@ from slotwise import (
     Instance,
     Job,
     Limit,
-    Method,
     Params,
     Queue,
     RunningJob,
@@ -30,20 +27,15 @@ from slotwise import (
     User,
 )
 from slotwise.model.absolute_priority import StatedPriority
-from slotwise.model.duration import expected_duration, granted_run_limit
 from slotwise.model.job import JobGroup
 from slotwise.model.resreq import effective_requirement
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver import alike
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem, profile_of_running
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.scheduler.simulation import simulate
-from slotwise.solver.validate import validate
 from slotwise.solver.validation import facts
 
-METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
 #: Values of each field of a job that the jobs of `base` do not have.
 VALUES: dict[str, tuple[Any, ...]] = {
     "id": ("12", "7[9]", "8[9]"),
@@ -88,24 +80,6 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "aps": (StatedPriority("admin", 2.0),),
     "service_class": ("sc",),
     "requirement_alternative": (0, 1),
-}
-#: Fields that tell no jobs apart, whatever the site is.
-NEVER_ASKED = {
-    *(
-        "submit",
-        "queued_as",
-        "priority",
-        "has_fixed_priority",
-        "aps",
-        "weight",
-        "group",
-        "name",
-        "requeued",
-        "unheeded",
-        "assumed",
-    ),
-    *("begin", "deadline", "dependency", "think_time", "orphan_term"),
-    *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
 }
 #: Of a running job.
 RUNNING_VALUES: dict[str, tuple[Any, ...]] = {
@@ -188,73 +162,10 @@ def varied() -> Iterator[tuple[str, Job, Job]]:
                     yield name, job, replace(job, **{name: value})
 
 
-def plain(value: Any) -> Any:
-    """Arrays and parts of a demand as what can be compared."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-    return value
-
-
-@cache
-def demand_of(job: Job) -> Any:
-    """What a job asks for, and what it holds while it runs, looked up by nobody before."""
-    instance = site(job, *elements())
-    resolver = Resolver.of(instance, due_dates=True)
-    found = replace(resolver.demand(job), job=Job(""), duration=None, earliest=0)
-    running = RunningJob(job, 0, {"a": job.slots})
-    held = Resolver.of(instance)
-    try:
-        uses = held.running_uses(running, {0: job.slots})
-        loads = held.load_reservations(job, 0)
-    except InputError as error:
-        uses, loads = [], (str(error),)
-    names = [
-        [item.name for item in (*table.host_resources, *table.pools)]
-        for table in (resolver.table, held.table)
-    ]
-    return plain((found, uses, loads)), names, resolver.gpus(job) if found.terms else None
-
-
 def test_every_field_is_varied() -> None:
     """A new field needs values here that matter where it may matter."""
     assert set(VALUES) == {item.name for item in fields(Job)}
     assert set(RUNNING_VALUES) == {item.name for item in fields(RunningJob)}
-
-
-def test_what_tells_no_jobs_apart_changes_no_demand() -> None:
-    asked, told_apart, mattered = 0, set(), set()
-    resolver = Resolver.of(site(*elements()))
-    for name, one, other in varied():
-        same = resolver.asked(one) == resolver.asked(other)
-        equal = demand_of(one) == demand_of(other)
-        assert equal or not same, (name, one, other)
-        asked += same
-        told_apart |= {name} - ({name} if same else set())
-        mattered |= set() if equal else {name}
-    assert asked > 50
-    assert told_apart == set(VALUES) - NEVER_ASKED == mattered
-
-
-def test_what_tells_no_requirements_and_no_spans_apart_changes_none() -> None:
-    for name, one, other in varied():
-        instance = site(one, other, *elements())
-        if alike.merged(one) == alike.merged(other):
-            first, second = (Resolver.of(instance) for _ in range(2))
-            assert plain(_requirement(first, one)) == plain(_requirement(second, other)), name
-        if alike.spans(one) == alike.spans(other):
-            for ask in (expected_duration, granted_run_limit):
-                assert ask(instance, one) == ask(instance, other), name
-
-
-def _requirement(resolver: Resolver, job: Job) -> Any:
-    try:
-        return resolver.requirement(job), resolver.gpus(job), resolver.load_reservations(job, 0)
-    except InputError as error:
-        return str(error)
 
 
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,16 +177,6 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "_asked", lambda job: job.id)
     monkeypatch.setattr(facts, "_TAKEN", lambda run: run.job.id)
     monkeypatch.setattr(facts, "_ENDING", lambda run: run.job.id)
-
-
-def answers(instance: Instance) -> Iterator[Any]:
-    """Plans, what the judge says of them, and what the loop does."""
-    for method in METHODS:
-        found = plan(instance, method, effort=1)
-        yield found
-        yield validate(instance, found)
-    for reservation in ("greedy", "time-based"):
-        yield list(simulate(instance, reservation=reservation, until=2000).jobs)
 
 
 def free(instance: Instance) -> Any:
@@ -353,30 +254,3 @@ def test_a_field_of_a_running_job_changes_nothing_that_another_holds(
     alone(monkeypatch)
     for instance, found in zip(instances, together, strict=True):
         assert free(instance) == found, instance.running
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("field", VALUES)
-def test_a_field_of_a_job_changes_no_answer_about_another(
-    field: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers_are_the_same(pairs_of(field), monkeypatch)
-
-
-@pytest.mark.slow
-def test_a_field_of_a_running_job_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers_are_the_same(running_pairs(), monkeypatch)
-
-
-def test_elements_change_no_answer_about_other_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers_are_the_same([list(pairs_of("id"))[1]], monkeypatch)
-
-
-def answers_are_the_same(instances: Iterable[Instance], monkeypatch: pytest.MonkeyPatch) -> None:
-    given = list(instances)
-    assert given
-    for instance in given:
-        together = list(answers(instance))
-        with monkeypatch.context() as patch:
-            alone(patch)
-            assert list(answers(instance)) == together, instance

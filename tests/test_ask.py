@@ -15,7 +15,6 @@ from slotwise import Instance, dump, loads
 from slotwise.cli.ask import answer_output
 from slotwise.cli.main import app
 from slotwise.cli.outlook_text import answer_sentences
-from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
 from slotwise.solver.advice.suggestions import Trials
 from slotwise.solver.advice.what_if import WhatIfPlanner
@@ -27,62 +26,6 @@ LINE = "bsub -n 8 -W 2:00 -R 'span[ptile=4]' ./a.out"
 
 def example(name: str) -> Instance:
     return sw.load(sw.example(name))
-
-
-def test_the_line_is_the_last_job_of_its_queue() -> None:
-    """It starts where a plan of the instance with the job at the end puts it."""
-    instance = example("headline")
-    answer = sw.ask(instance, LINE, method="time-based")
-    job = submitted_job(instance, LINE)
-    plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
-    assert answer.line.answer.start == plan[job.id].start == 4 * HOUR
-    assert dict(answer.line.answer.allocation) == dict(plan[job.id].allocation)
-    assert plan["job5"].start == 3 * HOUR  # the others keep their plan
-    assert answer.alternatives == ()
-
-
-@pytest.mark.parametrize("line", [LINE, LINE.removeprefix("bsub "), "/opt/lsf/bin/" + LINE])
-def test_bsub_in_front_or_not(line: str) -> None:
-    answer = sw.ask(example("headline"), line, method="time-based")
-    assert answer.line.shown == {
-        "slots": "8",
-        "ptile": "4",
-        "limit": "2:00",
-        "cu": "",
-        "gpu": "",
-        "queue": "parallel",
-    }
-
-
-def test_listed_alternatives_are_combined_and_sorted_by_start() -> None:
-    instance = example("headline")
-    choices = sw.Choices.read(ptile="1,2,none", slots="2,4", limit=["1:00", "30"])
-    answer = sw.ask(instance, LINE, choices=choices, method="time-based")
-    assert len(answer.alternatives) == answer.tried == 12
-    starts = [item.answer.start for item in answer.alternatives]
-    assert starts == sorted(starts, key=lambda start: float("inf") if start is None else start)
-    for item in answer.alternatives:
-        tile = item.shown["ptile"]
-        span = f"-R 'span[ptile={tile}]'" if tile else ""
-        line = f"-n {item.shown['slots']} -W {item.shown['limit']} {span}"
-        again = sw.ask(instance, line, method="time-based").line
-        assert again.answer.start == item.answer.start
-        assert again.answer.allocation == item.answer.allocation
-
-
-@pytest.mark.parametrize("name", some(["backfill", "kth-sp2-queue-10", "headline"], 1))
-def test_exploring_finds_only_sooner_starts(name: str) -> None:
-    answer = sw.ask(example(name), "-n 4 -W 3:00", explore=True, method="time-based")
-    start = answer.line.answer.start
-    assert start is not None
-    assert answer.tried >= len(answer.alternatives) > 0
-    seen = set()
-    for item in answer.alternatives:
-        assert item.answer.start is not None
-        assert item.answer.start < start
-        sight = (tuple(item.changed), item.answer.start)
-        assert sight not in seen
-        seen.add(sight)
 
 
 TEXT = """
@@ -100,60 +43,6 @@ pending:
   - {id: first, queue: day, slots: 2, run_limit: 1h, user: ann}
   - {id: behind, queue: night, slots: 4, run_limit: 4h, user: bob}
 """
-
-
-def test_queues_order_and_limits_count() -> None:
-    instance = loads(TEXT)
-    assert (
-        sw.ask(instance, "-n 2 -W 1:00", user="eve", method="time-based").line.answer.start == HOUR
-    )
-    assert (
-        sw.ask(instance, "-n 2 -W 1:00", user="ann", method="time-based").line.answer.start
-        == 2 * HOUR
-    )
-    behind = sw.ask(instance, "-n 2 -W 1:00 -q night", user="eve", method="time-based").line.answer
-    assert behind.start == HOUR  # job behind can never start: its user may have two slots only
-    ahead = sw.ask(instance, "-n 2 -W 30 -q short", user="ann", method="time-based").line.answer
-    assert ahead.start == HOUR
-
-
-def test_a_refused_alternative_says_why() -> None:
-    instance = loads(TEXT)
-    answer = sw.ask(
-        instance,
-        "-n 4 -W 2:00",
-        user="eve",
-        choices=sw.Choices.read(queue="short,night,nosuch"),
-        method="time-based",
-    )
-    by_queue = {item.shown["queue"]: item for item in answer.alternatives}
-    assert "takes jobs of 1 to 2 slots" in by_queue["short"].refused
-    assert "takes jobs of 1h at most" in by_queue["short"].refused
-    assert "unknown queue 'nosuch'" in by_queue["nosuch"].refused
-    assert by_queue["night"].refused == ""
-    assert all(item.answer.start is None for item in by_queue.values() if item.refused)
-
-
-def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
-    assert sw.ask(loads(TEXT), "-q short -W 10", method="time-based").line.shown["slots"] == "2"
-
-
-@pytest.mark.parametrize(
-    ("line", "messages"),
-    [
-        ("-n 0 -W x", ["-n: must be 1 slot or more", "-W: must be a duration"]),
-        ("-n 2 -q nigth", ["-q: unknown queue 'nigth' (did you mean 'night'?)"]),
-        ("-n 2 -R 'span[ptile=]'", ["-R: "]),
-        ("-n 2 -H", ["-H: a held job has no start to plan"]),
-        ("-n 2 -R 'span[", ["bsub line: No closing quotation"]),
-        ("-q short -W 9:00", ["-W: queue short takes jobs of 1h at most"]),
-    ],
-)
-def test_bad_lines(line: str, messages: list[str]) -> None:
-    with pytest.raises(sw.InputError) as caught:
-        sw.ask(loads(TEXT), line, method="time-based")
-    for message in messages:
-        assert message in str(caught.value)
 
 
 def test_all_bad_choices_in_one_report() -> None:
@@ -180,18 +69,6 @@ def test_compound_lines_vary_only_in_limit_and_queue() -> None:
     assert {name for item in answer.alternatives for name in item.changed} <= {"limit", "queue"}
 
 
-def test_the_exact_method_places_the_others_anew() -> None:
-    """As the last job behind the small one, the large one can start now only if that one moves."""
-    instance = example("joint-wins")
-    small, large = instance.pending
-    alone = replace(instance, pending=(small,))
-    line = "-n 8 -W 3:00 -R 'cu[maxcus=1]'"
-    assert sw.ask(alone, line, method="time-based").line.answer.start == 2 * HOUR
-    exact = sw.ask(alone, line, method="optimal", effort=5).line.answer
-    assert (exact.start, exact.proved) == (0, True)
-    assert large.slots == 8
-
-
 def test_plain_data() -> None:
     answer = sw.ask(example("headline"), LINE, explore=True, method="time-based")
     record = answer.to_dict()
@@ -199,30 +76,6 @@ def test_plain_data() -> None:
     assert record["line"]["finish"] == 6 * HOUR
     assert [item["start"] for item in record["alternatives"]] == [0, HOUR, 2 * HOUR]
     assert record["alternatives"][0]["changed"]
-
-
-@pytest.mark.parametrize(
-    "name", some(["headline", "kth-sp2-queue-10", "backfill", "memory-backfill"], 2)
-)
-def test_explored_alternatives_come_true(name: str) -> None:
-    """Submitted as shown, each starts when and where it was promised, beside all other jobs."""
-    instance = example(name)
-    for line in ("-n 2 -W 3:00", "-n 4 -W 2:00 -R 'rusage[mem=10]'"):
-        answer = sw.ask(instance, line, explore=True, method="time-based")
-        for item in (answer.line, *answer.alternatives):
-            job = item.answer.job
-            plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
-            found = plan.get(job.id)
-            assert (None if found is None else found.start) == item.answer.start
-            if found is not None:
-                assert dict(found.allocation) == dict(item.answer.allocation)
-
-
-def test_one_slot_of_many_is_no_alternative() -> None:
-    answer = sw.ask(example("kth-sp2-queue-10"), "-n 64 -W 2:00", explore=True, method="time-based")
-    tried = {item.shown["slots"] for item in answer.alternatives}
-    assert "32" in tried or "16" in tried
-    assert "1" not in tried
 
 
 @pytest.mark.parametrize("seed", some(range(3), 1))

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 import slotwise as sw
-from sampling import some
 from slotwise import (
     Cluster,
     Host,
-    HostPartition,
     Instance,
     Job,
     Params,
     Queue,
     RunningJob,
     ShareUsage,
-    UserGroup,
 )
 from slotwise.cli.main import app
 from slotwise.solver.advice.explain import LostContest, lost_contests
@@ -27,7 +22,6 @@ from slotwise.solver.scheduler.history import snapshot_of
 from typer.testing import CliRunner
 
 HOUR = 3600.0
-DAY = 86_400
 
 
 def site(
@@ -61,102 +55,15 @@ def site(
     )
 
 
-def decayed(amount: float, rate: float, seconds: float, hist_hours: float) -> float:
-    """CPU seconds after `seconds`, summed second by second in closed form: 10 ** (-t/HIST)."""
-    keep = 10 ** (-seconds / (hist_hours * HOUR))
-    scale = hist_hours * HOUR / 2.302585092994046
-    return amount * keep + rate * scale * (1 - keep)
-
-
-def by_hand(shares: int, slots: int, time: float, cpu: float = 0.0, start: float = 0.0) -> float:
-    """The priority at a second, of an account with one job that runs since `start` (defaults)."""
-    cpu_time = decayed(cpu, slots, time, 5.0) / HOUR
-    return shares / (cpu_time * 0.7 + (time - start) / HOUR * 0.7 + (1 + slots) * 3)
-
-
-def first(better: Any, limit: int = 30 * DAY) -> int | None:
-    """The first second at which something holds that was not so before: looked at one by one."""
-    return next((t for t in range(limit) if better(t)), None)
-
-
 def lost(problem: Instance, job: str) -> tuple[LostContest, ...]:
     asked = next(item for item in problem.pending if item.id == job)
     return lost_contests(snapshot_of(problem, after_cycle=True), asked)
-
-
-@pytest.mark.behaviour("FSH-02", "FSH-03", "FSH-06")
-def test_a_user_with_much_past_usage_overtakes_as_it_decays() -> None:
-    """u1 has used two hundred CPU hours; u2's job of four slots grows meanwhile."""
-    usage = (ShareUsage("q", "u1", cpu_time=200 * HOUR),)
-    problem = site(slots={"u1": 0, "u2": 4}, usage=usage)
-    (contest,) = lost(problem, "pu1")
-
-    def u1(time: float) -> float:
-        return 1 / (decayed(200 * HOUR, 0, time, 5.0) / HOUR * 0.7 + 3)
-
-    def u2(time: float) -> float:
-        return by_hand(1, 4, time)
-
-    assert contest.priority == pytest.approx(u1(0), rel=1e-9)
-    assert contest.rival_priority == pytest.approx(u2(0), rel=1e-9)
-    assert contest.ahead_from == first(lambda time: u1(time) > u2(time))
-    assert (contest.path, contest.account, contest.rival) == ("q/", "u1", "u2")
-    assert lost(problem, "pu2") == ()
-
-
-@pytest.mark.parametrize("seed", some(range(12), 4))
-def test_the_second_of_overtaking_is_that_of_the_formula(seed: int) -> None:
-    import random
-
-    rng = random.Random(seed)
-
-    def drawn() -> tuple[Instance, dict[str, float], Callable[[str, float], float]]:
-        past = {user: rng.choice([0, 5, 40, 300]) * HOUR for user in ("u1", "u2")}
-        usage = tuple(ShareUsage("q", user, cpu_time=cpu) for user, cpu in past.items() if cpu)
-        shares = {user: rng.randint(1, 4) for user in past}
-        slots = {user: rng.randint(1, 6) for user in past}
-
-        def at(user: str, time: float) -> float:
-            # What the running jobs have used by now is among what is stated as used.
-            return by_hand(shares[user], slots[user], time, past[user])
-
-        problem = site(shares=tuple(shares.items()), slots=slots, usage=usage)
-        return problem, {user: at(user, 0) for user in past}, at
-
-    problem, start, at = drawn()
-    while start["u1"] == pytest.approx(start["u2"]):  # level: nobody is behind
-        problem, start, at = drawn()
-    behind, front = sorted(start, key=lambda user: start[user])
-    assert lost(problem, f"p{front}") == ()
-    (contest,) = lost(problem, f"p{behind}")
-    assert contest.priority == pytest.approx(start[behind], rel=1e-9)
-    by_formula = first(lambda time: at(behind, time) > at(front, time) * (1 + 1e-12), 2 * DAY)
-    if by_formula is not None:
-        assert contest.ahead_from == by_formula
-    else:
-        assert contest.ahead_from is None or contest.ahead_from >= 2 * DAY
 
 
 def test_never_in_sight() -> None:
     """More slots, the same shares, the same clock: u1 stays behind."""
     (contest,) = lost(site(), "pu1")
     assert contest.ahead_from is None
-
-
-@pytest.mark.behaviour("FSH-10", "FSH-08")
-def test_levels_of_a_tree_and_partitions() -> None:
-    """At the top the group has lost, inside it the user too; only siblings are compared."""
-    problem = Instance(
-        Cluster((Host("a", 6),)),
-        queues=(Queue("q"),),
-        groups=(UserGroup("g", ("u1", "u2"), (("u1", 1), ("u2", 9))),),
-        partitions=(HostPartition("P", ("a",), (("g", 1), ("u3", 50))),),
-        running=(RunningJob(Job("r", 6, user="u2", queue="q", run_limit=3600), 0, {"a": 6}),),
-        pending=tuple(Job(f"p{u}", 1, user=u, queue="q", run_limit=60) for u in ("u1", "u2", "u3")),
-    )
-    found = [(item.path, item.account, item.rival) for item in lost(problem, "pu1")]
-    assert found == [("P/", "g", "u3"), ("P/g/", "u1", "u2")]
-    assert [item.path for item in lost(problem, "pu3")] == []
 
 
 def test_explain_says_so(tmp_path: Any) -> None:

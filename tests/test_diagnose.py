@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import shutil
 import threading
 from dataclasses import replace
@@ -83,37 +82,6 @@ def does_what_it_says(instance: sw.Instance, job: str, remedy: Remedy) -> None:
     assert len(remedy.cost.sooner) == sum(more < 0 for _, more in waits)
 
 
-def test_the_tutorial_starves_by_its_short_reservations(mill: sw.Instance) -> None:
-    found = sw.diagnose(mill)
-    assert [item.job for item in found.starving] == ["110"]
-    (job,) = found.jobs
-    assert (job.earliest - mill.now, job.proved) == (150 * 60, True)
-    assert job.simulated is not None
-    assert round((job.simulated - mill.now) / 60) == 270
-    assert {"111", "113", "115"} <= set(job.overtaken) <= set(job.passed_by)
-    alone, both = job.remedies
-    assert (alone.kind, alone.where) == ("reservation expires", "lsb.queues, queue normal")
-    assert alone.setting == "SLOT_RESERVE = MAX_RESERVE_TIME[120]"
-    assert "LSB_TIME_RESERVE_NUMJOBS = 4" in both.setting
-    assert both.cost.slot_hours < alone.cost.slot_hours
-    for remedy in (alone, both):
-        assert (remedy.start, remedy.reaches) == (job.earliest, True)
-        does_what_it_says(mill, "110", remedy)
-    (little,) = job.too_little
-    assert little.setting == "LSB_TIME_RESERVE_NUMJOBS = 4"
-    does_what_it_says(mill, "110", little)
-
-
-def test_the_smallest_round_number_that_does_it(mill: sw.Instance) -> None:
-    """The next smaller one that would be tried does not."""
-    remedy = sw.diagnose(mill).jobs[0].remedies[0]
-    number = int(re.findall(r"\d+", remedy.whatif)[0])
-    less = remedy.whatif.replace(str(number), "90")
-    then, _ = changed(mill, [read_setting(less)])
-    assert then is not None
-    assert (starts(then)["110"] or 0) > remedy.start + 600
-
-
 def test_with_its_remedies_nothing_starves(mill: sw.Instance) -> None:
     """Longer reservations alone hold too much for 110, so that the next job starves by that."""
     then, _ = changed(mill, [read_setting("queues.normal.SLOT_RESERVE=MAX_RESERVE_TIME[120]")])
@@ -173,21 +141,6 @@ def test_a_report_has_the_verdict(mill: sw.Instance) -> None:
     assert page.index('id="status"') < page.index('id="verdict"')
     assert "SLOT_RESERVE = MAX_RESERVE_TIME[5] → SLOT_RESERVE = MAX_RESERVE_TIME[120]" in page
     assert 'id="verdict"' not in CliRunner().invoke(app, [*words, "0"]).stdout
-
-
-def test_explain_offers_the_same_changes_of_the_configuration(mill: sw.Instance) -> None:
-    """One truth: the remedies of one job are those of a diagnosis of it, in text too."""
-    whole = sw.diagnose(mill, jobs=("110",))
-    found = sw.explain(mill, "110", configuration=True)
-    assert found.diagnosis is not None
-    assert found.diagnosis.jobs == whole.jobs
-    shown = CliRunner().invoke(app, ["explain", "now.yaml", "110"]).stdout
-    for remedy in whole["110"].remedies:
-        for line in remedy.lines:
-            assert str(line) in " ".join(shown.split())
-    plain = CliRunner().invoke(app, ["explain", "now.yaml", "110", "--no-configuration"]).stdout
-    assert "MAX_RESERVE_TIME[120]" in shown
-    assert "An administrator" not in plain
 
 
 @pytest.mark.slow
@@ -264,12 +217,6 @@ def test_a_job_that_is_not_there() -> None:
     instance = sw.load(sw.example("headline"))
     with pytest.raises(InputError, match=r"no pending job 'job6'.*'job5'"):
         sw.diagnose(instance, jobs=["job6"])
-
-
-def test_a_full_cluster_starves_nobody() -> None:
-    for name in ("headline", "joint-wins"):
-        found = sw.diagnose(sw.load(sw.example(name)))
-        assert found.starving == ()
 
 
 @pytest.mark.slow
@@ -379,11 +326,6 @@ def names_the_fault(faults: ModuleType, seed: int) -> bool:
 @pytest.mark.parametrize("seed", some(SOME_FAULTS, 1))
 def test_a_planted_fault_is_the_first_cause(faults: ModuleType, seed: int) -> None:
     assert names_the_fault(faults, seed)
-
-
-@pytest.mark.parametrize("seed", SOME_SOUND)
-def test_nothing_starves_on_a_sound_site(faults: ModuleType, seed: int) -> None:
-    assert sw.diagnose(faults.sound(seed).instance).starving == ()
 
 
 TEN_KINDS = (

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import re
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
 import slotwise as sw
-from sampling import some
 from slotwise import Cluster, Explanation, Host, Instance, Job, RunningJob, loads
-from slotwise.model.pending import Pending, Reason, sentence
-from slotwise.solver.advice import explain
-from slotwise.solver.advice.explain import KEPT
-from slotwise.solver.advice.suggestions import fewer, limit_text, section, tiles, with_section
-from slotwise.solver.advice.what_if import WhatIfPlanner
-from slotwise.solver.pending_reasons import NOTHING_SHORT, find_shortage
-from slotwise.solver.placement.earliest import can_start
+from slotwise.model.pending import Reason
 
 HOUR = 3600
 
@@ -30,63 +21,6 @@ def example(name: str) -> Instance:
 def helps(found: Explanation) -> dict[str, int]:
     """What would help, and the start it gives."""
     return {item.change: item.start for item in found.suggestions}
-
-
-@pytest.mark.behaviour("LOP-01")
-def test_the_headline_job() -> None:
-    found = sw.explain(example("headline"), "job5", method="time-based")
-    assert found.answer.start == 3 * HOUR
-    assert [(o.first, o.until, o.reason) for o in found.obstacles] == [
-        (0, 3 * HOUR, "needs 3 hosts with 2 free slots each (has 0 to 2)")
-    ]
-    expected = {
-        "with -n 1": 0,
-        "with -n 3": HOUR,
-        "if job1 ended now": HOUR,
-        "without span[]": 2 * HOUR,
-        "with span[ptile=3]": 2 * HOUR,
-    }
-    assert helps(found) == expected
-    assert [item.start for item in found.suggestions] == sorted(expected.values())
-
-
-@pytest.mark.parametrize("method", ["time-based", "optimal"])
-@pytest.mark.parametrize(
-    ("name", "job"),
-    [("headline", "job5"), ("backfill", "job4"), ("slot-limits", "job4"), ("joint-wins", "large")],
-)
-def test_every_suggestion_is_sooner(name: str, job: str, method: str) -> None:
-    instance = example(name)
-    pending = [item.id for item in instance.pending]
-    found = sw.explain(instance, job if job in pending else pending[-1], method=method, effort=5)
-    start = found.answer.start
-    assert start is not None
-    for item in found.suggestions:
-        assert item.start < start
-        assert item.gain == start - item.start
-    assert found.tried >= len(found.suggestions)
-    if start > instance.now:
-        assert found.obstacles[0].first == instance.now
-        assert found.obstacles[-1].until == start
-        for before, after in zip(found.obstacles, found.obstacles[1:], strict=False):
-            assert before.until == after.first
-            assert before.reason != after.reason
-
-
-def test_suggestions_come_true() -> None:
-    """Planned anew by hand, each change gives the start that was promised."""
-    instance = example("headline")
-    found = helps(sw.explain(instance, "job5", method="time-based"))
-
-    def start(changed: Instance) -> int | None:
-        return sw.plan(changed, "time-based")["job5"].start
-
-    (job,) = instance.pending
-    without_job1 = tuple(item for item in instance.running if item.job.id != "job1")
-    assert start(replace(instance, running=without_job1)) == found["if job1 ended now"]
-    assert start(replace(instance, pending=(replace(job, slots=3),))) == found["with -n 3"]
-    shape = replace(job, res_req=("span[ptile=3]",))
-    assert start(replace(instance, pending=(shape,))) == found["with span[ptile=3]"]
 
 
 TEXT = """
@@ -110,22 +44,6 @@ pending:
 """
 
 
-def test_reservations_and_backfill() -> None:
-    found = sw.explain(loads(TEXT), "low", method="time-based")
-    assert found.answer.start == 3 * HOUR
-    assert [item.reason for item in found.obstacles] == [
-        "needs 4 free slots for 4h: free, but only for 2h, until high starts",
-        "needs 4 free slots (has 0) (reserved for high)",
-    ]
-    expected = {
-        "with -W 2:00 or less (backfill)": 0,
-        "if high (before it in line) were not there": 0,
-        "if it were first in line": 0,
-        "in queue night": 0,
-    }
-    assert expected.items() <= helps(found).items()
-
-
 def test_a_queue_that_would_refuse_the_job_is_not_suggested() -> None:
     """The same as above, but that only somebody else may use the other queue."""
     site = loads(TEXT)
@@ -135,31 +53,12 @@ def test_a_queue_that_would_refuse_the_job_is_not_suggested() -> None:
     assert "if it were first in line" in found
 
 
-def test_what_a_unit_lacks() -> None:
-    found = sw.explain(example("joint-wins"), "large", method="time-based")
-    (only,) = found.obstacles
-    assert only.reason == (
-        "needs 8 slots under cu[maxcus=1]; the fullest choice, encA, has 6 and lacks 2 "
-        "(reserved for small)"
-    )
-
-
 def test_memory() -> None:
     found = sw.explain(loads(TEXT), "memory", method="time-based")
     assert "600 MB of mem" in found.obstacles[0].reason
     assert "mem beside a free slot: 200 MB at best" in found.obstacles[0].reason
     assert helps(found)["with rusage[mem=200]"] == 0
     assert sum("rusage" in change for change in helps(found)) == 1
-
-
-def test_a_job_that_never_starts() -> None:
-    found = sw.explain(loads(TEXT.replace("slots: 8", "slots: 9")), "high", method="time-based")
-    assert found.answer.start is None
-    assert found.answer.waits_for == "needs 9 free slots (has 8)"
-    assert found.answer.missing == "impossible"
-    assert found.obstacles[-1].until is None
-    assert found.suggestions[0].gain is None
-    assert "with -n 8" in helps(found)
 
 
 def test_a_begin_time() -> None:
@@ -193,11 +92,6 @@ def test_the_limit_of_an_array_whose_running_elements_do_not_give_it(
     ]
 
 
-def test_a_job_that_starts_now_needs_no_help() -> None:
-    found = sw.explain(example("joint-wins"), "small", method="time-based")
-    assert (found.answer.start, found.obstacles, found.suggestions) == (0, (), ())
-
-
 @pytest.mark.parametrize(
     ("job", "message"),
     [
@@ -209,84 +103,6 @@ def test_unknown_jobs(job: str, message: str) -> None:
     with pytest.raises(sw.InputError) as caught:
         sw.explain(example("headline"), job, method="time-based")
     assert str(caught.value) == message
-
-
-def test_a_forecast_is_what_the_plan_says() -> None:
-    """Job by job, asking alone gives the start of the whole plan."""
-    instance = example("kth-sp2-queue-10")
-    forecast = WhatIfPlanner(instance, method="time-based")
-    whole = sw.plan(instance, "time-based")
-    for job in instance.pending:
-        answer = forecast.answer(job)
-        assert answer.start == whole[job.id].start
-        assert dict(answer.allocation) == dict(whole[job.id].allocation)
-
-
-def test_the_longest_limit_ends_before_the_reservation() -> None:
-    instance = loads(TEXT)
-    forecast = WhatIfPlanner(instance, method="time-based")
-    job = next(job for job in instance.pending if job.id == "low")
-    assert (
-        helps(sw.explain(instance, "low", method="time-based"))["with -W 2:00 or less (backfill)"]
-        == 0
-    )
-    longest = 2 * HOUR
-    assert forecast.answer(replace(job, run_limit=longest)).start == 0
-    assert forecast.answer(replace(job, run_limit=longest + 60)).start != 0
-
-
-def test_sections_are_exchanged_in_place() -> None:
-    (job,) = example("headline").pending
-    both = replace(job, res_req=("select[mem>1] span[ptile=2]", "rusage[mem=5]"))
-    assert section(both, "span") == "ptile=2"
-    assert with_section(both, "span", None).res_req == ("select[mem>1]", "rusage[mem=5]")
-    changed = with_section(both, "span", "ptile=4").res_req
-    assert changed == ("select[mem>1]", "rusage[mem=5] span[ptile=4]")
-    assert section(with_section(job, "cu", "maxcus=1"), "cu") == "maxcus=1"
-
-
-def test_small_helpers() -> None:
-    assert fewer(4) == [3, 2, 1]
-    assert len(fewer(4096)) < 100
-    assert fewer(4096)[-1] == 1
-    assert [limit_text(seconds) for seconds in (60, 3600, 5430)] == ["0:01", "1:00", "1:31"]
-
-
-PHASES = """
-format: slotwise/1
-hosts: [{name: h, slots: 8, mem: 1000}]
-queues: [{name: default, BACKFILL: Y}]
-running:
-  - {id: r1, start: 0, run_limit: 3h, allocation: 2*h,
-     res_req: "rusage[mem=(800 100):duration=(30)]"}
-pending:
-  - {id: p1, slots: 8, run_limit: 1h}
-  - {id: p2, slots: 1, run_limit: 4h, res_req: "rusage[mem=400]"}
-"""
-
-
-def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
-    """Only the ends of jobs are instants of that method (TBR-02)."""
-    found = sw.explain(loads(PHASES), "p2", method="time-based")
-    assert found.answer.start == 4 * HOUR
-    assert not any("-W" in change for change in helps(found))
-    rows = [(o.first, o.until, o.reason) for o in found.obstacles]
-    times = [0, HOUR // 2, 3 * HOUR, 4 * HOUR]
-    assert [row[:2] for row in rows] == list(pairwise(times))
-    assert "mem beside a free slot: 200 MB at best" in rows[0][2]
-    assert rows[1][2] == "needs 1 free slot for 4h: free, but only for 2h 30m, until p1 starts"
-    assert rows[2][2] == "needs 1 free slot (has 0) (reserved for p1)"
-
-
-def test_a_job_that_fits_where_the_method_does_not_look() -> None:
-    """The row between two ends of jobs tells the truth about what is free there."""
-    alone = re.sub(r"  - .id: p1.*\n", "", PHASES)
-    found = sw.explain(loads(alone), "p2", method="time-based")
-    assert found.answer.start == 3 * HOUR
-    assert [(o.first, o.until) for o in found.obstacles] == [(0, HOUR // 2), (HOUR // 2, 3 * HOUR)]
-    assert found.obstacles[1].reason.startswith("it fits, but time-based reservation")
-    exact = sw.explain(loads(alone), "p2", method="optimal", effort=5)
-    assert (exact.answer.start, len(exact.obstacles)) == (HOUR // 2, 1)
 
 
 @pytest.mark.parametrize("condition", ["done(big)", "exit(first)", "ended(endless)"])
@@ -333,167 +149,9 @@ pending:
     assert found.obstacles[-1].reason == kept
 
 
-def test_what_leaves_little_comes_last() -> None:
-    """-n 1 of 1024 helps, but it is not what was asked; the next one up is no use either."""
-    text = """
-    format: slotwise/1
-    hosts: [{name: a, slots: 1024}, {name: b, slots: 1024}]
-    running:
-      - {id: r1, start: 0, run_limit: 1h, allocation: 1019*a}
-      - {id: r2, start: 0, run_limit: 2h, allocation: 1024*b}
-      - {id: r3, start: 0, run_limit: 3h, allocation: 4*a}
-    pending: [{id: p, slots: 1024, run_limit: 1h, res_req: "span[hosts=1]"}]
-    """
-    found = sw.explain(loads(text), "p", method="time-based")
-    assert found.answer.start == 2 * HOUR
-    changes = [item.change for item in found.suggestions]
-    assert helps(found)["with -n 1020"] == HOUR
-    assert changes[-1] == "with -n 1"
-
-
-def random_instance(seed: int, *, memory: bool = True) -> Instance:
-    """Two or three hosts, two units, two queues; BACKFILL in every other instance."""
-    draw = random.Random(seed)
-    hosts = [f"h{number}" for number in range(draw.randint(2, 3))]
-    slots = {host: draw.randint(2, 4) for host in hosts}
-    lines = ["format: slotwise/1", "params: {COMPUTE_UNIT_TYPES: enclosure}", "compute_units:"]
-    lines += [
-        f"  - {{name: e{number}, type: enclosure, members: [{', '.join(part)}]}}"
-        for number, part in enumerate((hosts[:1], hosts[1:]))
-    ]
-    lines += ["hosts:", *(f"  - {{name: {h}, slots: {slots[h]}, mem: 1000}}" for h in hosts)]
-    backfill = "Y" if seed % 2 else "N"
-    lines += ["queues:", f"  - {{name: day, PRIORITY: 10, BACKFILL: {backfill}}}"]
-    lines += ["  - {name: night, PRIORITY: 20}", "running:"]
-    for number, host in enumerate(hosts):
-        usage = draw.choice(["mem=300", "mem=(700 100):duration=(20)", "mem=100"])
-        limit, taken = 10 * draw.randint(1, 9), draw.randint(1, slots[host])
-        lines.append(
-            f"  - {{id: r{number}, queue: day, start: 0, run_limit: {limit}m, "
-            f'allocation: {taken}*{host}, res_req: "rusage[{usage}]"}}'
-        )
-    lines.append("pending:")
-    shapes = ["", "", "span[ptile=1]", "span[ptile=2]", "span[hosts=1]", "cu[maxcus=1]"]
-    for number in range(draw.randint(2, 5)):
-        shape = draw.choice(shapes)
-        if draw.random() < 0.6 and memory:
-            shape += f" rusage[mem={draw.choice([150, 350, 600])}]"
-        most = 3 if "hosts" in shape or "ptile=1" in shape else 5
-        limit = f"run_limit: {7 * draw.randint(1, 20)}m, " if draw.random() < 0.9 else ""
-        lines.append(
-            f"  - {{id: p{number}, queue: day, slots: {draw.randint(1, most)}, {limit}"
-            f'res_req: "{shape.strip()}"}}'
-        )
-    return loads("\n".join(lines) + "\n")
-
-
-def changed(instance: Instance, job: str, change: str) -> Instance:
-    """The instance with a suggestion carried out, read from its words."""
-    asked = next(item for item in instance.pending if item.id == job)
-    if found := re.fullmatch(r"with -n (\d+)", change):
-        edited = replace(asked, slots=int(found[1]), max_slots=None)
-    elif found := re.fullmatch(r"with -W (\d+):(\d\d) or less \(backfill\)", change):
-        edited = replace(asked, run_limit=60 * (60 * int(found[1]) + int(found[2])))
-    elif found := re.fullmatch(r"with (span|rusage|cu)\[(.*)\]", change):
-        edited = with_section(asked, found[1], found[2])
-    elif found := re.fullmatch(r"without (\w+)\[\]", change):
-        edited = with_section(asked, found[1], None)
-    elif found := re.fullmatch(r"in queue (\w+)", change):
-        edited = replace(asked, queue=found[1])
-    elif change == "without -b":
-        edited = replace(asked, begin=None)
-    elif found := re.fullmatch(r"if (\w+) ended now", change):
-        gone = found[1]
-        left = tuple(item for item in instance.running if item.job.id != gone)
-        return replace(instance, running=left)
-    elif found := re.fullmatch(r"if (\w+) \(before it in line\) were not there", change):
-        gone = found[1]
-        return replace(instance, pending=tuple(p for p in instance.pending if p.id != gone))
-    else:
-        assert change == "if it were first in line"
-        others = (item for item in instance.pending if item.id != job)
-        return replace(instance, pending=(replace(asked, priority=1), *others))
-    pending = (edited if item.id == job else item for item in instance.pending)
-    return replace(instance, pending=tuple(pending))
-
-
 def planned(instance: Instance, job: str) -> float:
     found = sw.plan(instance, "time-based").get(job)
     return float("inf") if found is None or found.start is None else found.start
-
-
-def smaller(instance: Instance, job: str, change: str) -> list[str]:
-    """Smaller changes of the same number: every slot between, the next minute or MB."""
-    asked = next(item for item in instance.pending if item.id == job)
-    if found := re.fullmatch(r"with -n (\d+)", change):
-        return [f"with -n {count}" for count in range(int(found[1]) + 1, asked.slots)]
-    if found := re.fullmatch(r"with span\[ptile=(\d+)\]", change):
-        tile, own = int(found[1]), re.fullmatch(r"ptile=(\d+)", section(asked, "span") or "")
-        if own is None:
-            return []
-        between = range(min(tile, int(own[1])) + 1, max(tile, int(own[1])))
-        return [f"with span[ptile={count}]" for count in between]
-    if found := re.fullmatch(r"with -W (\d+):(\d\d).*", change):
-        minutes = 60 * int(found[1]) + int(found[2]) + 1
-        if asked.run_limit is not None and minutes * 60 < asked.run_limit:
-            return [f"with -W {limit_text(60 * minutes)} or less (backfill)"]
-    if found := re.fullmatch(r"with rusage\[mem=(\d+)\]", change):
-        return [f"with rusage[mem={int(found[1]) + 1}]"]
-    return []
-
-
-@pytest.mark.parametrize("seed", some(range(60), 6))
-def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
-    instance = random_instance(seed)
-    for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
-        found = sw.explain(instance, job.id, method="time-based")
-        assert planned(instance, job.id) == (
-            float("inf") if found.answer.start is None else found.answer.start
-        )
-        for item in found.suggestions:
-            again = sw.plan(changed(instance, job.id, item.change), "time-based")[job.id]
-            assert again.start == item.start, item.change
-            assert dict(again.allocation) == item.allocation, item.change
-            for change in smaller(instance, job.id, item.change):
-                assert planned(changed(instance, job.id, change), job.id) > item.start, (
-                    item.change,
-                    change,
-                )
-            if limit := re.fullmatch(r"with -W (\d+):(\d\d) or less.*", item.change):
-                for minutes in {1, (60 * int(limit[1]) + int(limit[2]) + 1) // 2}:
-                    change = f"with -W {limit_text(60 * minutes)} or less (backfill)"
-                    assert planned(changed(instance, job.id, change), job.id) <= item.start
-
-
-def with_begins(seed: int) -> Instance:
-    """A random instance of which most waiting jobs may begin only later."""
-    instance, draw = random_instance(seed), random.Random(seed)
-    pending = (
-        replace(job, begin=instance.now + draw.choice([600, 2400, 3600]))
-        if draw.random() < 0.7
-        else job
-        for job in instance.pending
-    )
-    return replace(instance, pending=tuple(pending))
-
-
-@pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("seed", some(range(300, 500), 3))
-def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
-    """explain, ask and each suggestion against a plan made anew, with -b forced."""
-    instance = with_begins(seed)
-    draw = random.Random(seed)
-    for job in instance.pending[-2:]:
-        found = sw.explain(instance, job.id, method="time-based")
-        start = found.answer.start
-        assert planned(instance, job.id) == (float("inf") if start is None else start)
-        for item in found.suggestions:
-            again = planned(changed(instance, job.id, item.change), job.id)
-            assert again == item.start, item.change
-    line = f"-q day -n {draw.randint(1, 4)} -W {7 * draw.randint(1, 9)}"
-    told = sw.ask(instance, line, method="time-based").line.answer
-    more = replace(instance, pending=(*instance.pending, told.job))
-    assert planned(more, told.job.id) == (float("inf") if told.start is None else told.start)
 
 
 @pytest.mark.parametrize(("line", "start"), [("-n 2 -W 30", 20 * 60), ("-n 1 -W 30", 0)])
@@ -527,136 +185,6 @@ def says(text: str, told: Reason) -> bool:
         float(low) <= number <= float(high or low)
         for number, (low, high) in zip(numbers, ranges, strict=True)
     )
-
-
-@pytest.mark.parametrize("seed", some(range(40), 5))
-def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
-    """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
-    instance = random_instance(seed)
-    for job in instance.pending[-1:]:
-        asker = WhatIfPlanner(instance, method="time-based")
-        view, found = asker.view(job), sw.explain(instance, job.id, method="time-based")
-        demand = asker.demand(view, job)
-        start = found.answer.start
-        until = 4 * HOUR if start is None else start
-        for row in found.obstacles:
-            last = until if row.until is None else row.until
-            for time in range(row.first, min(last, row.first + 24 * HOUR), 60):
-                if row.reason.startswith("it fits"):
-                    assert can_start(view.profile, demand, time)
-                    continue
-                alone = can_start(view.problem.base, demand, time)
-                assert alone == ("(reserved for" in row.reason)
-                profile = view.profile if alone else view.problem.base
-                told = find_shortage(view.problem, demand, profile, time)
-                if told == NOTHING_SHORT:  # said of plans alone
-                    told = KEPT
-                assert says(row.reason, told), (row, time, sentence(told))
-
-
-@pytest.mark.parametrize("seed", some(range(100, 106), 3))
-def test_random_suggestions_of_the_exact_method_come_true(seed: int) -> None:
-    instance = random_instance(seed)
-    job = instance.pending[-1].id
-    found = sw.explain(instance, job, method="optimal", effort=5)
-    for item in found.suggestions:
-        there = changed(instance, job, item.change)
-        pending = sw.plan(there, "optimal", effort=5)
-        assert pending[job].start == item.start, item.change
-        for change in smaller(instance, job, item.change):
-            other = sw.plan(changed(instance, job, change), "optimal", effort=5).get(job)
-            assert other is None or other.start is None or other.start > item.start, change
-
-
-def test_memory_in_other_units_is_bisected_by_the_megabyte() -> None:
-    """2 GB asked where 1,500 MB are free: all of these are the edge."""
-    text = """
-    format: slotwise/1
-    params: {LSF_UNIT_FOR_LIMITS: GB}
-    hosts: [{name: a, slots: 4, mem: 3000M}]
-    running: [{id: r, start: 0, run_limit: 1h, allocation: 1*a, res_req: "rusage[mem=1.46484375]"}]
-    pending: [{id: p, slots: 1, run_limit: 1h, res_req: "rusage[mem=2]"}]
-    """
-    found = sw.explain(loads(text), "p", method="time-based")
-    (change,) = (change for change in helps(found) if "rusage" in change)
-    assert change == "with rusage[mem=1.46484375]"
-    assert helps(found)[change] == 0
-
-
-@pytest.mark.slow
-def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is shown is asked of the whole cycle, also where a quick search chose it."""
-    monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
-    shown = 0
-    for seed in range(1, 20, 2):
-        instance = random_instance(seed)
-        job = instance.pending[-2].id
-        for item in sw.explain(instance, job, method="time-based").suggestions:
-            assert planned(changed(instance, job, item.change), job) == item.start, item.change
-            shown += 1
-    assert shown > 20
-
-
-@pytest.mark.parametrize(
-    ("overlapping", "said"),
-    [
-        (["ab", "ab", "ab"], " (reserved for a, b together)"),
-        (["ab", "abc", "ab"], " (reserved for a, b and others together)"),
-        (["abc", "ab", "abd"], " (reserved for a, b and others together)"),
-        (["a", "a", "a"], " (reserved for a)"),
-    ],
-)
-def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) -> None:
-    """None of them alone frees the place; who is in the way all along is named."""
-
-    class Known(explain.BlockingReservations):
-        def _overlapping(self, time: int) -> list[str]:
-            return list(overlapping[time])
-
-        def _frees(self, job: str, time: int) -> bool:
-            return False
-
-    instance = example("headline")
-    job = instance.pending[0]
-    asker = WhatIfPlanner(instance, method="time-based")
-    view = asker.view(job)
-    found = [explain.BlockedInstant(time, True, Reason.of(Pending.SPAN, "x")) for time in range(3)]
-    parts = list(Known(view, asker.demand(view, job), lambda: False).parts(found))
-    assert [(len(alike), words) for alike, words in parts] == [(3, said)]
-
-
-@pytest.mark.parametrize(
-    ("asked", "helpful"),
-    [
-        ("pref=config:maxcus=1", "with cu[pref=config:maxcus=2]"),
-        ("maxcus=3:usablecuslots=4", "with cu[maxcus=3]"),
-        ("maxcus=1", "with cu[maxcus=2]"),
-        ("usablecuslots=4", "without cu[]"),
-    ],
-)
-def test_of_changes_of_a_unit_requirement_the_smallest_is_shown(asked: str, helpful: str) -> None:
-    """Half of each rack is free."""
-    text = f"""
-    format: slotwise/1
-    hosts: [{{name: a, slots: 4}}, {{name: b, slots: 4}}]
-    params: {{COMPUTE_UNIT_TYPES: rack!}}
-    compute_units: [{{name: r1, type: rack, members: a}}, {{name: r2, type: rack, members: b}}]
-    running: [{{id: r, start: 0, run_limit: 1h, allocation: 2*a}},
-              {{id: s, start: 0, run_limit: 2h, allocation: 2*b}}]
-    pending: [{{id: p, slots: 4, run_limit: 1h, res_req: "cu[{asked}]"}}]
-    """
-    found = sw.explain(loads(text), "p", method="time-based")
-    assert found.answer.start == HOUR
-    changes = [change for change in helps(found) if "cu[" in change]
-    assert changes == [helpful]
-    assert helps(found)[helpful] == 0
-
-
-def test_tiles_are_the_divisors_that_fit_on_a_host() -> None:
-    instance = sw.instance([sw.Host("a", 4), sw.Host("b", 2)])
-    assert tiles(instance, sw.Job("j", 6)) == [3, 2, 1]
-    assert tiles(instance, sw.Job("j", 4)) == [4, 2, 1]
-    assert tiles(instance, sw.Job("j", 7)) == [1]
 
 
 DOWN = """

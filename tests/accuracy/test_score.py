@@ -1,7 +1,5 @@
 """The measures by hand, and which estimates of a job count in which line of a table."""
 
-import math
-
 import numpy as np
 import pytest
 from slotwise.cli.serve.polls import JobEstimate, PolledState
@@ -15,17 +13,6 @@ from slotwise.solver.accuracy.score import HORIZON_NAMES
 def line(found: Score, method: str, group: str = "") -> Accuracy:
     (chosen,) = [item for item in found.groups if item.group == group]
     return next(item for item in chosen.estimators if item.estimator == method)
-
-
-def test_measures_by_hand():
-    truth = np.array([0, 100, 1000, 10_000])
-    found = accuracy("x", truth, np.array([0.0, 400.0, 400.0, 20_000.0]))
-    assert (found.jobs, found.mean_error, found.median_error) == (4, 2725, 450)
-    assert found.bias == (300 - 600 + 10_000) / 4
-    assert (found.within_5m, found.within_1h, found.p90_error) == (0.5, 0.75, 10_000)
-    assert found.within_1m <= found.within_5m <= found.within_10m <= found.within_1h
-    assert found.by_late is None
-    assert found.loss_likely is None
 
 
 def test_an_estimate_without_a_start_counts_nowhere():
@@ -78,46 +65,3 @@ def test_a_horizon_is_the_estimated_wait(store: Store):
     assert [group.group for group in found.groups[1:]] == [
         name for name in HORIZON_NAMES if name in ("under 10m", "1h-4h", "1d-7d")
     ]
-
-
-def test_groups_of_sizes_and_queues(store: Store):
-    sizes = {group.group: group.jobs for group in score_of(store, "size").groups}
-    queues = {group.group: group.jobs for group in score_of(store, "queue").groups}
-    assert sizes == {"": 2, "1": 1, "3-4": 1}
-    assert queues == {"": 2, "long": 1, "q": 1}
-
-
-def test_only_later_estimates_count_since_an_instant(store: Store):
-    found = line(score_of(store, since=HOUR), "as configured")
-    assert (found.jobs, found.mean_error) == (2, (DAY + HOUR) / 2)
-
-
-def test_bounds_and_the_reliability_diagram():
-    """Ten jobs whose true wait is 100, 200 … 1000; the forecast says the same of all."""
-    with Store.open(":memory:") as store:
-        for number in range(10):
-            at = 10_000 * number
-            quantiles = tuple(at + 100 * step for step in range(1, 10))
-            starts = {"likely": 500, "early": 100, "late": 950}
-            asked = JobEstimate(
-                str(number), at, "u", "q", 1, quantiles=quantiles,
-                **{name: at + time for name, time in starts.items()},
-            )  # fmt: skip
-            store.record(PolledState(at, True, (asked,)))
-            start = at + 100 * (number + 1)
-            store.record(PolledState(at + 5000, True, running={(str(number), at): start}))
-        found = score_of(store)
-    calibrated, raw = line(found, "likely"), line(found, "likely, uncalibrated")
-    assert (calibrated.by_early, calibrated.by_likely, calibrated.by_late) == (0.1, 0.5, 0.9)
-    assert raw.loss_late == pytest.approx((0.1 * sum(range(0, 900, 100)) + 0.9 * 100) / 10)
-    assert [share for _, share, _ in found.reliability] == pytest.approx(
-        [step / 10 for step in range(1, 10)]
-    )
-    assert found.reliability[8][2] == 0.9
-    assert math.isclose(found.calibration.forecasts, 10)
-
-
-def test_an_empty_store_has_no_lines():
-    with Store.open(":memory:") as store:
-        found = score_of(store)
-    assert (found.groups, found.reliability, found.records()) == ((), [], [])

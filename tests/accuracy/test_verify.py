@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
-from slotwise.model.display import HOUR, MINUTE
+from slotwise.model.display import HOUR
 from slotwise.model.errors import InputError
 from slotwise.solver.advice.verification import Verification, verify
 from slotwise.solver.forecast.history import LoggedRun, LoggedRuns
@@ -51,33 +51,6 @@ def test_a_log_of_another_cluster_is_told():
     for mine in ((R, -HOUR, HOUR), (job("j"), HOUR, 2 * HOUR)):
         remarks = verified(BEFORE, logged(mine, other)).remarks
         assert not any("another cluster" in remark for remark in remarks)
-
-
-def test_a_job_that_started_when_it_should():
-    found = one(BEFORE, logged((R, -HOUR, HOUR), (job("j"), HOUR + 20, 3 * HOUR)))
-    assert (found.why, found.fate, found.causes) == ("as estimated", "started", ())
-    assert abs(found.error or 0) <= MINUTE
-
-
-def test_a_running_job_finished_early():
-    found = one(BEFORE, logged((R, -HOUR, 600), (job("j"), 600, 3 * HOUR)))
-    assert found.why == "finished early"
-    assert found.causes[0].jobs == ("r",)
-    assert "earlier: job r finished early by 50m" in found.sentence
-    assert sum(cause.seconds for cause in found.causes) == found.error
-
-
-def test_a_running_job_finished_late():
-    """-We gives its expected end; the run limit is not near."""
-    slow = replace(R, run_limit=9 * HOUR, estimated_run_time=2 * HOUR)
-    instance = replace(BEFORE, running=(RunningJob(slow, -HOUR, {"h": 4}),))
-    instance = replace(instance, pending=(job("j"),))
-    estimate = outlook_of(instance, run_as_configured(instance), None)["j"].as_configured
-    assert estimate is not None
-    end = estimate + 3 * HOUR
-    found = one(instance, logged((slow, -HOUR, end), (job("j"), end, end + HOUR)))
-    assert (found.why, found.causes[0].jobs) == ("finished late", ("r",))
-    assert "3h later: job r finished late" in found.sentence
 
 
 def test_a_pending_job_before_it_finished_early():
@@ -163,14 +136,6 @@ def test_records_of_other_runs_and_of_other_jobs_of_an_id_do_not_count():
     )
     found = one(BEFORE, log)
     assert (found.started, found.why) == (HOUR, "as estimated")
-
-
-def test_the_accuracy_of_each_estimate():
-    found = verified(BEFORE, logged((R, -HOUR, 600), (job("j"), 600, 3 * HOUR)))
-    measured = found.accuracies()
-    assert measured["as_configured"].mean_error == abs(found.jobs[0].error or 0)
-    assert measured["as_configured"].bias == -(found.jobs[0].error or 0)
-    assert found.to_dict()["accuracy"][0]["jobs"] == 1
 
 
 @pytest.mark.parametrize(

@@ -55,17 +55,6 @@ def test_text_names_the_reason_of_each_row(files: list[str]):
     assert "1 of 2 jobs have no start in the log. Times are of 2026-09-21." in text
 
 
-def test_jobs_that_started_when_estimated_have_a_row_each(tmp_path: Path):
-    """Not one line of jobs that start now, as a plan has it."""
-    jobs = tuple(sw.Job(str(n), 1, run_limit=3600, submit=5) for n in range(1, 8))
-    cluster = sw.Cluster((sw.Host("h", 8),))
-    (tmp_path / "before.yaml").write_text(sw.dump(sw.Instance(cluster, pending=jobs, now=100)))
-    lines = (f"{n} 5 100 3600 1 -1 -1 1 3600 -1 1 1 1 1 1 -1 -1 -1\n" for n in range(1, 8))
-    (tmp_path / "after.swf").write_text("".join(lines))
-    rows = run(str(tmp_path / "before.yaml"), str(tmp_path / "after.swf")).stdout.splitlines()
-    assert sum("started when estimated" in row for row in rows) == 7
-
-
 def test_json_and_csv_have_the_same_rows(files: list[str]):
     record = json.loads(run(*files, "--format", "json").stdout)
     rows = list(csv.DictReader(io.StringIO(run(*files, "--format", "csv").stdout)))

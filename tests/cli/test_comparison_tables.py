@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import re
-from functools import cache
-from pathlib import Path
 
 import pytest
 import slotwise as sw
-from sampling import some
-from slotwise.cli.comparison import MAX_WIDTH, comparison_output
 from slotwise.cli.main import app
-from slotwise.solver.advice.comparison import Comparison
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("REF-03")
 
-#: Examples whose comparison needs seconds.
-LONG = {"cluster-1000", "theta-queue-50", "ctc-sp2-queue-100"}
-EXAMPLES = [
-    pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in sw.examples()
-]
 THREE = ("--methods", "greedy,time-based,optimal")
 
 
@@ -30,38 +19,6 @@ def printed(*arguments: str, columns: int = 160, code: int = 0) -> str:
     done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
     assert done.exit_code == code, done.output
     return done.stdout
-
-
-@cache
-def compared(name: str, methods: bool | None) -> tuple[sw.Instance, Comparison]:
-    instance = sw.load(sw.example(name))
-    return instance, sw.compare(instance, methods=methods, effort=1)
-
-
-def rows_of(text: str) -> list[str]:
-    """The lines between the rule below the titles and the next rule or empty line."""
-    lines = text.splitlines()
-    rule = next(n for n, line in enumerate(lines) if line.startswith(" ──"))
-    end = (n for n in range(rule + 1, len(lines)) if not lines[n].strip(" ─"))
-    return lines[rule + 1 : next(end)]
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("columns", [80, 100, 120])
-@pytest.mark.parametrize("methods", [False, True])
-def test_no_table_wraps_a_number_or_a_start(
-    name: str, columns: int, methods: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Would find: a wider column of starts, a reason of three lines, a line beyond 100 columns."""
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setenv("LINES", "1000")
-    instance, found = compared(name, methods)
-    text = comparison_output(instance, found, "text")
-    assert max(map(len, text.splitlines())) <= min(columns, MAX_WIDTH), text
-    names = {row.job.split("[")[0] for row in found}
-    for line in rows_of(text):
-        assert re.split(r"[ \[]", line.strip())[0] in names, text  # a row is one line
-    assert len(names) == 1 or not methods or " sum " in text
 
 
 #: The table of the issue, at 80 columns.
@@ -96,15 +53,6 @@ def test_greedy_says_one_thing_and_gets_another() -> None:
     assert {len(line) <= 100 for line in wide.splitlines()} == {True}
 
 
-def test_a_start_that_the_scheduler_reaches_later_does_not_count_as_proved() -> None:
-    """The table said 7 of 7 above two rows without a proof."""
-    text = printed("compare", "--example", "tutorial", "--methods", "greedy,optimal", columns=100)
-    assert len(re.findall("  proved", text)) == 5
-    assert re.search(r" sum .* 5 of 7 ", text)
-    said = "All 7 starts are proved the earliest in priority order. The scheduler reaches 2 of them"
-    assert said in " ".join(text.split())
-
-
 def test_the_same_record_for_programs() -> None:
     """Would find: a figure of the table that JSON, CSV or the library has otherwise."""
     hour = 3600
@@ -129,25 +77,6 @@ def test_the_same_record_for_programs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "first", "other"),
-    [
-        (("--example", "queue7"), "GREEDY", "--configured"),
-        (("--example", "site"), "AS CONFIGURED", "--methods"),
-        (("--example", "slurm-recorded"), "AS CONFIGURED", "--methods"),
-        (("--example", "queue7", "--configured"), "AS CONFIGURED", "--methods"),
-        (("--example", "site", "--methods", "optimal,greedy"), "GREEDY", "--configured"),
-        (("--methods", str(sw.example("site"))), "TIME-BASED", "--configured"),
-    ],
-)
-def test_each_table_names_the_other(arguments: tuple[str, ...], first: str, other: str) -> None:
-    """Would find: the table of a file with settings for one without, and the other way round."""
-    text = printed("compare", *arguments)
-    assert first in text
-    assert ("AS CONFIGURED" in text) == (first == "AS CONFIGURED")
-    assert other in text.rpartition("Compared: ")[2]
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--methods", "gredy"), "no method 'gredy' (did you mean 'greedy'?); there are greedy, "),
@@ -166,47 +95,6 @@ def test_wrong_lists_are_told(options: tuple[str, ...], message: str) -> None:
 def test_the_library_takes_methods_of_a_comparison_only(methods: object) -> None:
     with pytest.raises(sw.InputError, match="there is no method"):
         sw.compare(sw.load(sw.example("queue7")), methods=methods)  # type: ignore[arg-type]
-
-
-#: A job that starts now on four free slots, which one of higher priority wants in an hour.
-PASSES = """format: slotwise/1
-hosts: [{name: "h[1-2]", slots: 4}]
-running: [{id: r1, start: 0, allocation: 4*h1, run_limit: 1h}]
-pending:
-  - {id: wide, slots: 8, run_limit: 2h}
-  - {id: small, slots: 4, run_limit: 3h}
-"""
-
-
-def test_no_cell_contradicts_another(tmp_path: Path) -> None:
-    """Would find: a job that starts now as configured, possible in 3h, sooner by -3h."""
-    path = tmp_path / "passes.yaml"
-    path.write_text(PASSES, encoding="utf-8")
-    text = printed("compare", str(path), "--configured")
-    (small,) = (line.split() for line in text.splitlines() if line.startswith(" small"))
-    assert small[3:] == ["now", "ahead", "of", "wide"]
-    assert '"ahead of wide": starts before it' in text
-    total = "1 job would wait 2h less (16 slot-hours) and 1 job would wait 3h more"
-    assert total in " ".join(text.split())
-    found = sw.compare(sw.load(path))["small"]
-    assert (found.sooner_by, found.earlier_by, found.ahead_of) == (-3 * 3600, 0, "wide")
-
-
-@pytest.mark.parametrize("name", some(sorted(set(sw.examples()) - LONG), 8))
-def test_a_start_that_could_be_is_never_later(name: str) -> None:
-    """Would find: a negative gain, one of seconds, or a job ahead of none that starts later."""
-    instance, found = compared(name, False)
-    starts = {row.job: row.as_configured for row in found}
-    order = [row.job for row in found]
-    for row in found:
-        gain = row.sooner_by
-        if gain is None:
-            assert (row.earlier_by, row.ahead_of) == (None, "")
-            continue
-        cycles = 2 * instance.params.mbd_sleep_time
-        assert row.earlier_by == (gain if gain >= cycles else 0)
-        before = [job for job in order[: order.index(row.job)] if starts[job] > row.as_configured]
-        assert row.ahead_of == (before[0] if before and gain < 0 else "")
 
 
 def test_each_start_says_which_model_decided_it() -> None:

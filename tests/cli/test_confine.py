@@ -8,13 +8,11 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import slotwise as sw
 from confining import Run, lies_outside, within
 from slotwise.cli.main import app
 from slotwise.model.input_limits import STRICT, USUAL, InputLimits, limits
 from typer.testing import CliRunner
 
-HEADLINE = str(sw.example("headline"))
 RUNNER = CliRunner()
 
 

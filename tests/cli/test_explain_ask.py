@@ -37,18 +37,6 @@ def failed(
     return captured.err
 
 
-def test_explain_as_json() -> None:
-    record = json.loads(output("explain", "--example", "headline", "job5", "--format", "json"))
-    found = sw.explain(sw.load(sw.example("headline")), "job5", configuration=True)
-    assert record == found.to_dict()
-    assert record["suggestions"][0] == {
-        "change": "with -n 1",
-        "start": 0,
-        "gain": 10800,
-        "allocation": {"hostA": 1},
-    }
-
-
 @pytest.mark.parametrize("name", ["tutorial", "headline", "slurm-live", "site"])
 def test_explain_without_a_job_lists_the_pending_jobs(name: str) -> None:
     """A job is missing from the list, or a format has other jobs than the table."""
@@ -74,19 +62,6 @@ def test_explain_as_csv() -> None:
     assert rows[1]["allocation"] == "1*hostA"
 
 
-def test_requirements_are_not_taken_for_markup() -> None:
-    assert "with span[ptile=3]" in output("explain", "--example", "headline", "job5")
-    assert "cu[maxcus=1]" in output("solve", "--example", "joint-wins", "--method", "time-based")
-
-
-def test_explain_a_job_that_starts_now() -> None:
-    assert output("explain", "--example", "joint-wins", "small") == (
-        "small starts now as configured, ends +2h, on 2*a1\n"
-        "possible: now, proved the earliest, on 2*a1\n"
-        "LSF's greedy estimate: now\n"
-    )
-
-
 @pytest.mark.parametrize("front", ["", "bsub "])
 def test_ask_as_json(front: str, tmp_path: Path) -> None:
     file = tmp_path / "headline.yaml"
@@ -98,12 +73,6 @@ def test_ask_as_json(front: str, tmp_path: Path) -> None:
     assert record["line"]["start"] == 14400
     assert [item["ptile"] for item in record["alternatives"]] == ["", "2", "1"]
     assert record["alternatives"][-1]["start"] is None
-
-
-def test_ask_as_csv() -> None:
-    text = output("ask", "--example", "headline", LINE, "--slots", "4", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert [(row["as_asked"], row["slots"]) for row in rows] == [("yes", "8"), ("", "4")]
 
 
 def test_ask_by_the_exact_method() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from event_lines import job_new, job_start, job_status
 from slotwise import InputError
 from slotwise.cli.forecast import calibration_of_file
 from slotwise.cli.main import app
@@ -81,37 +80,6 @@ def test_json_csv_text_and_the_library_say_the_same(moment, log):
         assert word in text
     for job in record["jobs"]:
         assert f" {job['job']} " in text
-
-
-def test_seeds(moment, log):
-    one, again, other = (
-        _forecast(moment, log, "--format", "json", "--seed", seed).stdout for seed in (1, 1, 2)
-    )
-    assert one == again != other
-
-
-def test_one_job(moment, log):
-    name = sw.load(moment).pending[-1].id
-    record = json.loads(_forecast(moment, log, "--format", "json", "--job", name).stdout)
-    assert [job["job"] for job in record["jobs"]] == [name]
-    assert (
-        record["jobs"][0] in json.loads(_forecast(moment, log, "--format", "json").stdout)["jobs"]
-    )
-
-
-def test_the_strip_is_where_the_samples_are(moment, log):
-    from slotwise.cli.forecast import STRIP, _strips
-
-    found = sw.forecast(sw.load(moment), log, samples=30)
-    for waits, strip in zip(found.waits, _strips(found), strict=True):
-        assert len(strip) == STRIP
-        span = found.bounds[1].max() - found.now
-        for place, mark in enumerate(strip):
-            low, high = span * place / STRIP, span * (place + 1) / STRIP
-            inside = ((waits >= low) & (waits < high)).any() or (
-                place == STRIP - 1 and (waits == high).any()
-            )
-            assert (mark != "·") == inside
 
 
 @pytest.mark.parametrize(
@@ -279,35 +247,6 @@ def test_a_backtest_of_accounting_records_is_that_of_the_same_log(log, tmp_path,
     assert "has a run limit" in none
 
 
-def test_a_backtest_of_events_is_that_of_the_same_log(log, tmp_path):
-    """An lsb.events with the starts of a replay: the pool is what was in use."""
-    jobs = tmp_path / "replay.csv"
-    assert _run("replay", log, "--jobs", jobs).exit_code == 0
-    begin, lines = 1_600_000_000, []
-    for row in csv.DictReader(jobs.open()):
-        number, submit, start, end, procs, limit = (
-            int(row[name]) for name in ("job", "submit", "start", "end", "procs", "req_time")
-        )
-        asks = {"slots": procs, "most": procs, "limit": limit, "user": f"u{number % 5}"}
-        lines += [
-            (submit, job_new(number, begin + submit, queue=f"q{number % 2}", **asks)),
-            (start, job_start(number, begin + start, *["h"] * procs)),
-            (end, job_status(number, begin + end, 64)),
-        ]
-    events, out, again = (tmp_path / name for name in ("lsb.events", "events.csv", "swf.csv"))
-    events.write_text("\n".join([line for _, line in sorted(lines)] + [""]))
-    options = ("--questions", 12, "--samples", 4)
-    found = _run("backtest", events, *options, "--jobs", out)
-    assert found.exit_code == 0, found.output
-    assert "queue q1" in found.stdout
-    assert f"{PROCS} slots were in use at most" in found.stderr
-    assert _run("backtest", log, *options, "--jobs", again).exit_code == 0
-    rows, expected = (list(csv.DictReader(path.open())) for path in (out, again))
-    for name in ("job", "submit", "procs", "wait", "by_limits"):
-        shift = begin if name == "submit" else 0
-        assert [int(row[name]) - shift for row in rows] == [int(row[name]) for row in expected]
-
-
 def _field(word):
     return (
         word
@@ -351,13 +290,6 @@ def test_moments_that_are_refused(moment, log, more, wrong):
     found = _forecast(moment, log, *more)
     assert isinstance(found.exception, InputError)
     assert str(found.exception).startswith(wrong)
-
-
-def test_an_unknown_job_names_the_nearest_or_lists(log):
-    given = ("forecast", "--example", "headline", "--history", log, "--job")
-    assert "(did you mean 'job5'?)" in str(_run(*given, "job6").exception)
-    pending = sorted(job.id for job in sw.load(sw.example("headline")).pending)
-    assert f": pending are {', '.join(pending)}" in str(_run(*given, "zzz").exception)
 
 
 @pytest.mark.parametrize("text", ["hello there\n" * 40, "1 2 3\n" * 3, "a,b\n1,2\n"])

@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise import Cluster, Host, Instance, Job, RunningJob, read_history
+from slotwise import Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.main import app
-from slotwise.solver.advice.likely import Forecaster
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()
@@ -68,13 +65,6 @@ def test_ask_says_the_same_in_every_format(log):
     assert "likely +" in text
 
 
-def test_without_a_history_nothing_is_said_of_forecasts(log):
-    answer = sw.ask(_headline(), LINE)
-    assert answer.line.likely is None
-    assert not set(TIMES) & set(answer.to_dict()["line"])
-    assert "LIKELY" not in _run("compare", "--example", "headline").stdout
-
-
 def test_a_refused_alternative_has_no_forecast(log):
     choices = sw.Choices.read(queue="parallel,gone")
     answer = sw.ask(_headline(), LINE, choices=choices, history=log, drawing=FEW)
@@ -83,41 +73,6 @@ def test_a_refused_alternative_has_no_forecast(log):
     assert refused.likely is not None
     assert set(refused.likely.record().values()) == {None}
     assert not answer.cut
-
-
-def test_differences_come_from_the_request_alone(log):
-    """A line that asks for less never starts later in any of the quantiles, whatever the seed."""
-    instance = Instance(
-        Cluster((Host("pool", 8),)),
-        running=tuple(
-            RunningJob(Job(f"r{n}", 2, run_limit=7200 + 900 * n, submit=-60), -60, {"pool": 2})
-            for n in range(4)
-        ),
-        pending=(Job("1", 4, run_limit=3600),),
-    )
-    past = read_history(log, instance)
-    small, same, large = (Job("2", slots, run_limit=3600) for slots in (2, 6, 6))
-    for seed in range(5):
-        forecaster = Forecaster(instance, past, sw.Drawing(samples=25, seed=seed))
-        first, second, third = forecaster.of_others([small, same, large])
-        assert second == third
-        assert first.likely < second.likely
-        assert first.nine_in_ten_by <= second.nine_in_ten_by
-    assert forecaster.of_others([replace(small, res_req=("span[hosts=1]",))])[0].likely is not None
-
-
-def test_compare_has_the_forecast_beside_the_methods(log):
-    found = sw.compare(_headline(), history=log, drawing=FEW)
-    alone = sw.forecast(_headline(), log, samples=25)
-    (record,) = found.to_records()
-    assert [record[name] for name in TIMES] == [alone.records()[0][name] for name in TIMES]
-    given = ("compare", "--example", "headline", "--history", log, "--samples", 25)
-    assert json.loads(_run(*given, "--format", "json").stdout)["jobs"] == [record]
-    assert found.columns() == list(record)
-    (row,) = csv.DictReader(io.StringIO(_run(*given, "--format", "csv").stdout))
-    assert [row[name] for name in TIMES] == [str(record[name]) for name in TIMES]
-    shown = _run(*given).stdout
-    assert re.search(r" 9 IN +1 IN *\n.* LIKELY +10 BY +10 BY +WAITS FOR", shown)
 
 
 def test_report_has_it_in_its_table(log, tmp_path):
@@ -214,29 +169,3 @@ def test_each_view_says_what_ran_the_cluster_forward(views, pool):
     for text in views("--samples", 10, pool=pool).values():
         assert said[pool] in text
         assert said[not pool] not in text
-
-
-def test_forecast_names_the_policy_that_was_asked_for(tmp_path, log):
-    path = tmp_path / "now.yaml"
-    path.write_text(sw.dump(_pool()))
-    text = _run("forecast", path, "--history", log, "--policy", "fcfs").stdout
-    assert "the policy fcfs of a pool" in " ".join(text.split())
-
-
-def test_too_few_samples_or_ended_jobs_are_said(views, log, tmp_path):
-    few, enough = tmp_path / "few.swf", tmp_path / "enough.swf"
-    lines = log.read_text().splitlines()
-    few.write_text(lines[0] + "\n")
-    enough.write_text("\n".join(lines[:20]) + "\n")
-    for past, samples, words in (
-        (few, 10, "warning: 1 ended job known: bounds mean little"),
-        (enough, 9, "warning: 9 samples: bounds mean little"),
-        (enough, 1, "warning: 1 sample: bounds mean little"),
-    ):
-        shown = views("--samples", samples, past=past)
-        for text in shown.values():
-            assert words in text
-        assert "1 job in 10" not in shown["forecast"]
-    shown = views("--samples", 10, past=enough)
-    assert not any("mean little" in text for text in shown.values())
-    assert "1 job in 10 starts by 1 IN 10 BY, 9 in 10 by 9 IN 10 BY" in shown["forecast"]

@@ -5,20 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import slotwise as sw
 from forked import slotwise
-from hypothesis import given
-from hypothesis import strategies as st
 from sampling import pairwise, some
-from slotwise import loads
 from slotwise.cli.main import app, main
-from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
-from slotwise.model.display import duration_text, smallest_difference
+from slotwise.cli.tables import Column
 from slotwise.model.generate import generate
 from typer.testing import CliRunner
 
@@ -26,8 +20,6 @@ COLUMNS = (
     *(Column("JOB"), Column("START NOW"), Column("SLOTS")),
     *(Column("WHY NOT", line=1, label=""), Column("WHERE", line=1, label="on")),
 )
-SLOTWISE = Path(sys.executable).with_name("slotwise")
-WORDS = st.text("abcxyz019*", min_size=1, max_size=30)
 
 
 @pytest.fixture
@@ -66,97 +58,6 @@ def test_nothing_is_wider_than_a_narrow_terminal(width, columns: int, example: s
         assert longest(text) <= columns, text
         if command[0] in ("compare", "solve"):
             assert all(re.search(rf"^ ?{job}\b", text, re.MULTILINE) for job in jobs)
-
-
-@given(
-    rows=st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS, WORDS), min_size=1, max_size=5),
-    columns=st.integers(40, 200),
-)
-def test_every_cell_is_there_whole_in_tables_and_cards(
-    rows: list[tuple[str, ...]], columns: int
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(columns))
-        text = listing_text(COLUMNS, [ListingRow(row) for row in rows])
-    assert longest(text) <= columns
-    # A cell too wide for its column goes on below; its letters stay in order.
-    for row in rows:
-        for cell in row:
-            letters = iter(re.sub(r"\s", "", text))
-            assert all(letter in letters for letter in cell)
-
-
-def test_no_width_loses_a_number_or_a_host(width) -> None:  # type: ignore[no-untyped-def]
-    """From 40 to 200 columns: a table that has room for every word, or cards."""
-    titles = ("VARIANT", "WAIT", "P95", "BIG WAIT", "USE", "BACKFILLED", "MET", "WHY")
-    columns = [Column(title, line=int(title == "WHY")) for title in titles]
-    cells = (
-        *("queues.short.BACKFILL=N", "-2h 5m", "1d 12h 33m", "12345.678", "0.97", "123", "3 of 17"),
-        "needs 8 free slots, has 0; waits for the end of job 12345 on 2*n00653 and 40 others",
-    )
-    rows = [ListingRow(cells), ListingRow(("today", "0s", *cells[2:]))]
-    words = {word for row in rows for cell in row.cells for word in cell.split()}
-    for columns_there in (*range(40, 201, 7), 109, 110, 111):
-        width(columns_there)
-        text = listing_text(columns, rows)
-        assert longest(text) <= columns_there
-        assert words - set(text.split()) == set(), columns_there
-
-
-def test_headers_break_between_words_only(width) -> None:  # type: ignore[no-untyped-def]
-    width(110)
-    long = "word " * 60
-    text = listing_text(COLUMNS, [ListingRow(("j", "s", "1", long, long))])
-    head = text.partition("─")[0].split()
-    assert sorted(head) == sorted(["JOB", "START", "NOW", "SLOTS", "WHY", "NOT", "WHERE"])
-
-
-def test_options_keep_their_case_in_cards(width) -> None:  # type: ignore[no-untyped-def]
-    width(40)
-    columns = [Column(title) for title in ("START", "-n", "-W", "QUEUE", "HOSTS")]
-    text = listing_text(columns, [ListingRow(("now", "8", "2:00", "normal", "h1 " * 20))])
-    assert text.startswith("now  -n 8  -W 2:00  queue normal")
-
-
-def test_long_allocations_are_short_and_whole_when_asked() -> None:
-    allocation = {f"n{number:03}": 2 for number in range(32)}
-    assert hosts_text(allocation) == "64 slots on 32 hosts: 2*n000 … 2*n031"
-    assert hosts_text(allocation, wide=True).count("*") == 32
-    few = {"a": 1, "b": 2, "c": 3, "d": 4}
-    assert hosts_text(few) == "1*a 2*b 3*c 4*d"
-
-
-@given(start=st.integers(0, 10**7), gain=st.integers(0, 10**7))
-def test_rounding_never_hides_a_difference(start: int, gain: int) -> None:
-    beside = smallest_difference((start, start + gain))
-    assert beside == gain
-    shown = duration_text(start, beside), duration_text(start + gain, beside)
-    # What the text of the gain keeps of it (its two largest units) is seen in the times too.
-    assert (shown[0] == shown[1]) == (gain == 0)
-
-
-def test_a_gain_of_minutes_is_seen_beside_days() -> None:
-    assert duration_text(144900) == "1d 16h"
-    assert duration_text(144900, 900) == "1d 16h 15m"
-    assert duration_text(144000, 900) == "1d 16h"
-    assert duration_text(-61) == "-1m 1s"
-    assert smallest_difference((None, 5, 5, 20, 7)) == 2
-    assert smallest_difference((None, 5)) == 0
-
-
-@pytest.mark.slow
-def test_many_jobs_that_start_now_are_one_line(width) -> None:  # type: ignore[no-untyped-def]
-    width(160)
-    given = ("solve", "--example", "cluster-1000", "--method", "time-based")
-    text = printed(*given)
-    plan = sw.plan(sw.load(sw.example("cluster-1000")), "time-based")
-    now = [item for item in plan if item.start == plan.now]
-    assert f"{len(now)} jobs start now: " in text
-    later = {item.job for item in plan} - {item.job for item in now}
-    assert all(re.search(rf"^ {job} ", text, re.MULTILINE) for job in later)
-    assert not re.search(rf"^ {now[0].job} ", text, re.MULTILINE)
-    whole = printed(*given, "--wide", "--top", "0")
-    assert all(re.search(rf"^ {item.job} ", whole, re.MULTILINE) for item in plan)
 
 
 @pytest.mark.parametrize(("columns", "lines"), some([(80, 40), (160, 40), (200, 60)], 1))
@@ -209,33 +110,6 @@ def test_a_job_that_is_not_there_is_refused() -> None:
     done = CliRunner().invoke(app, ["solve", "--example", "headline", "--job", "job6"])
     assert isinstance(done.exception, sw.InputError)
     assert "there is no pending job 'job6' (did you mean 'job5'?)" in str(done.exception)
-
-
-def test_the_number_it_has_is_the_number_now() -> None:
-    """Not the one just before its start: r1 leaves one slot, r2 one more, then p1 has three."""
-    text = (
-        "format: slotwise/1\nhosts: [{name: h, slots: 4}]\n"
-        "running: [{id: r1, slots: 1, run_limit: 1h, allocation: 1*h, start: 0},"
-        " {id: r2, slots: 1, run_limit: 2h, allocation: 1*h, start: 0},"
-        " {id: r3, slots: 2, run_limit: 3h, allocation: 2*h, start: 0}]\n"
-        "pending: [{id: p1, slots: 4, run_limit: 1h}]\n"
-    )
-    plan = sw.plan(loads(text), "time-based")
-    assert plan["p1"].start == 10800
-    assert plan["p1"].waits_for == "needs 4 free slots (now 0); free when r3 ends"
-
-
-def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    rows = [ListingRow(("j", "s"), state) for state in ("now", "later", "unproved", "unplaced")]
-    shown = (Column("JOB", marked=True), Column("START"))
-    coloured = listing_text(shown, rows)
-    assert all(f"\x1b[{code}m" in coloured for code in (32, 36, 33, 31))
-    monkeypatch.setenv("NO_COLOR", "1")
-    plain = listing_text(shown, rows)
-    assert not any(f"\x1b[{code}m" in plain for code in (32, 36, 33, 31))
 
 
 def test_a_generated_cluster_at_eighty_columns(width) -> None:  # type: ignore[no-untyped-def]
@@ -302,9 +176,3 @@ def test_standard_input_for_every_log_and_instance() -> None:
         assert str(done.exception).startswith("<stdin>:1: ")
     done = CliRunner().invoke(app, ["import", "acct", "-", "-"], input="")
     assert "- is given twice" in str(done.exception)
-
-
-def test_where_there_is_room_no_cell_is_broken() -> None:
-    cells = ("one two three", "four five six")
-    text = listing_text((Column("A"), Column("B")), [ListingRow(cells)])
-    assert any(all(cell in line for cell in cells) for line in text.splitlines())

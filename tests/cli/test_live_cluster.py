@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -13,14 +12,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-import typer.main
-from all_commands import all_commands
 from fake_lsf import fake_lsf, printing, program
 from forked import slotwise
 from sampling import some
-from slotwise.cli import lsf_programs
-from slotwise.cli.lsf_programs import NEEDED
-from slotwise.cli.main import app
 
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
 #: A line of each command that takes FILE, without it.
@@ -41,16 +35,6 @@ LINES = {
     "check": [],
     "resreq": ["mem>1"],
 }
-#: What of the cluster each answer shows, where it is not the pending job.
-SHOWN = {
-    "ask": "hostA",
-    "diagnose": "Nothing starves",
-    "whatif": "today",
-    "simulate": "this cluster",
-    "check": "this cluster: ok (1 host, 4 slots, 1 running, 1 pending job)",
-    "resreq": "1 of 1 hosts match",
-    "serve": "http://127.0.0.1:",
-}
 #: Ten jobs one after another, as a history.
 SWF = "; MaxProcs: 4\n" + "".join(
     f"{n} {60 * n} 0 600 1 -1 -1 1 1800 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 11)
@@ -70,49 +54,6 @@ def lsf(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
     return folder
-
-
-def test_two_sentences_and_a_line_to_paste(lsf: Path) -> None:
-    done = slotwise("explain", "4711", "--cluster")
-    assert (done.returncode, done.stderr) == (0, "")
-    start, helps, line, *note = done.stdout.splitlines()
-    assert "4711 starts " in start
-    assert start.endswith("it needs 2 free slots (has 1); free when 4710 ends.")
-    assert helps.startswith("With -n 1 it would start now, ")
-    assert line == "  bmod -n 1 4711"
-    # Near midnight each time has its date, and no note is needed.
-    assert [text[:13] for text in note] in (["Times are of "], [])
-    whole = slotwise("explain", "4711", "--cluster", "--no-brief").stdout
-    assert "WHAT WOULD HELP" in whole
-
-
-@pytest.mark.parametrize("command", some(LINES, 3))
-def test_every_command_asks_the_scheduler(lsf: Path, command: str) -> None:
-    Path("log.swf").write_text(SWF)
-    done = slotwise(command, *LINES[command], "--cluster")
-    assert done.returncode == 0, done.stderr
-    assert SHOWN.get(command, "4711") in done.stdout
-
-
-def test_it_is_in_every_command_that_takes_an_instance() -> None:
-    """By the table of LINES, and by what commands have: an example is an instance."""
-    root = typer.main.get_command(app)
-    have = {
-        words[0]
-        for words in all_commands()
-        if len(words) == 1
-        for option in root.get_command(None, words[0]).params  # type: ignore[attr-defined,arg-type]
-        if option.opts[0] in ("--cluster", "--cluster-now")
-    }
-    takes = {
-        words[0]
-        for words in all_commands()
-        if len(words) == 1
-        for option in root.get_command(None, words[0]).params  # type: ignore[attr-defined,arg-type]
-        if option.opts[0] == "--example"
-    }
-    assert takes <= set(LINES)
-    assert have == {*LINES, "backtest"}  # where it is the file of a cluster that runs the log
 
 
 @pytest.mark.parametrize(("command", "other"), some(product(LINES, ("now.yaml", "--example")), 2))
@@ -152,88 +93,6 @@ def test_a_log_has_its_cluster_from_a_file_and_none_now(lsf: Path) -> None:
     )
 
 
-def test_no_scheduler_and_a_part_of_one(lsf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (lsf / "bqueues").unlink()
-    monkeypatch.setenv("PATH", str(lsf))  # where this machine's own scheduler is not
-    part = slotwise("compare", "--cluster")
-    assert part.returncode == 2
-    assert part.stderr.startswith("slotwise: bqueues: is not on the PATH: set LSF's environment")
-    monkeypatch.setenv("PATH", "/nowhere")
-    none = slotwise("explain", "4711", "--cluster")
-    assert none.returncode == 2
-    assert none.stderr.startswith(
-        "slotwise: no scheduler is on the PATH: no bjobs, bhosts, bqueues (LSF): set LSF's environ"
-    )
-    assert "slotwise import snapshot" in none.stderr
-
-
-#: Ways in which a program fails, and what is said of it.
-FAILS = {
-    "hangs": ("sleep 100", "gave no answer in 1 s"),
-    "garbage": ("printf 'x\\001\\377 y\\n1 2 3\\n'", ""),
-    "killed": ("kill -9 $$", "failed: it was killed (SIGKILL)"),
-    "error": ("echo 'LIM is down' >&2; exit 255", "failed: LIM is down"),
-    "system": ("echo 'No route to host' >&2; exit 1", "failed: No route to host"),
-    "half": ("echo HOST_NAME; exit 1", "failed: HOST_NAME"),
-}
-#: Programs that are asked where they are there, and the line that is shown.
-MORE = (
-    "bhpart",
-    "lsid",
-    "bparams",
-    "bugroup",
-    "bmgroup",
-    "busers",
-    "lshosts",
-    "blimits",
-    "bjgroup",
-    "bsla",
-    "bresources",
-)
-
-
-@pytest.mark.parametrize(("name", "how"), some(product(MORE, FAILS), 3))
-def test_what_could_not_be_read_is_in_the_answer(lsf: Path, name: str, how: str) -> None:
-    text, said = FAILS[how]
-    program(lsf, name, text)
-    seconds = 1.0 if how == "hangs" else lsf_programs.OPTIONAL_TIMEOUT
-    done = slotwise(
-        *("explain", "4711", "--cluster"),
-        before=lambda: setattr(lsf_programs, "OPTIONAL_TIMEOUT", seconds),
-    )
-    assert done.returncode == 0, done.stderr
-    notes = [line for line in done.stderr.splitlines() if line.endswith(": passed over")]
-    assert any(line.startswith(f"slotwise: `{name}") and said in line for line in notes)
-    assert f"\nnot considered: `{name}" in done.stdout
-    assert "4711 may start" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("bhpart", "echo 'No host partition' >&2; exit 255"),
-        ("bhpart", "echo usage: x; exit 1"),
-        ("bsla", "echo 'bsla: No service classes are defined' >&2; exit 255"),
-        ("bsla", "echo 'The service class does not exist' >&2; exit 255"),
-        ("bresources", "echo 'There is no guaranteed resource pool' >&2; exit 255"),
-        ("bresources", "echo No guaranteed resource pool is configured"),
-        # Of volclava 2.2, as `make live` runs it.
-        ("bugroup", "echo 'user group: No user group defined in the system' >&2; exit 255"),
-        ("bmgroup", "echo 'host group: No host group defined in the system' >&2; exit 255"),
-        ("busers", "echo 'No user is defined in the lsb.users file' >&2; exit 255"),
-        ("brsvs", "echo 'brsvs: No reservation found' >&2; exit 255"),
-        ("bresources", "printf 'Begin Limit\\nNAME = l\\nUSERS = bob\\nSLOTS = 0\\nEnd Limit\\n'"),
-    ],
-)
-def test_what_is_not_there_is_no_failure(lsf: Path, name: str, text: str) -> None:
-    if text.startswith("printf"):  # of a version that has no -g; its sections count once
-        printing(lsf, "blimits", "No resource blimits\n")
-    program(lsf, name, text)
-    done = slotwise("explain", "4711", "--cluster")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "4711 starts" in done.stdout
-
-
 def test_a_cluster_without_arrays_is_no_failure(lsf: Path) -> None:
     """As volclava 2.2 says it to bjobs -A."""
     (lsf / "bjobs").rename(lsf / "others")
@@ -241,17 +100,6 @@ def test_a_cluster_without_arrays_is_no_failure(lsf: Path) -> None:
     program(lsf, "bjobs", f'{none}\nexec {lsf / "others"} "$@"')
     done = slotwise("explain", "4711", "--cluster")
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize(("name", "how"), some(product(NEEDED, FAILS), 2))
-def test_without_what_is_needed_there_is_no_answer(lsf: Path, name: str, how: str) -> None:
-    text, said = FAILS[how]
-    program(lsf, name, text)
-    done = slotwise("compare", "--cluster", *(("--timeout", "1") if how == "hangs" else ()))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert how == "hangs" or f"`{name} " in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_the_snapshot_names_them_too(lsf: Path) -> None:
@@ -262,26 +110,6 @@ def test_the_snapshot_names_them_too(lsf: Path) -> None:
     assert ": passed over" in done.stderr
     answer = slotwise("explain", "now.yaml", "4711").stdout
     assert "not considered: `bhpart -r`: " in answer
-
-
-@pytest.mark.behaviour("GUA-02")
-def test_guarantees_are_asked_for(lsf: Path) -> None:
-    """The long table is read; a version that prints the short one is named as that."""
-    printing(lsf, "bsla", "SERVICE CLASS NAME:  sc1\nAUTO ATTACH:  N\n\nGOAL:  GUARANTEE\n")
-    pool = "GUARANTEED RESOURCE POOL: p1\nTYPE: slots\nDISTRIBUTION: [sc1, 4]\nHOSTS: all\n"
-    short = "POOL_NAME  TYPE  STATUS  TOTAL  FREE\np1  slots  ok  4  1\n"
-    printing(lsf, "bresources", pool)
-    done = slotwise("snapshot")
-    assert done.returncode == 0
-    assert not {"bsla", "bresources"} & set(re.findall(r"\w+", done.stdout + done.stderr))
-    assert "name: sc1" in done.stdout
-    assert "DISTRIBUTION: '[sc1, 4]'" in done.stdout
-    printing(lsf, "bresources", short)
-    done = slotwise("snapshot")
-    assert done.returncode == 0
-    assert "give bresources -g -l" in done.stderr
-    assert "bresources" in done.stdout, "an omission"
-    assert "guaranteed_pools" not in done.stdout
 
 
 @pytest.mark.behaviour("AFF-01")

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from report.lab import Elements, data_of
 from sampling import some
-from slotwise import Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
-from slotwise.model.plan import NOT_EXAMINED, missing_start
 from slotwise.solver.budget import Budget
 from typer.testing import CliRunner
 
@@ -57,28 +55,6 @@ def starts(text: str, table: str, place: int) -> dict[str, str]:
     return {row[0][0]: row[place][0] for row in Elements(text).cells[table][1:]}
 
 
-@pytest.mark.parametrize(
-    ("status", "cut", "word"),
-    [
-        ("optimal", False, "no place"),
-        ("infeasible", False, "no place"),
-        ("heuristic", False, "no place"),
-        ("feasible", False, "no place found"),
-        ("feasible", True, "no place found"),
-        ("heuristic", True, "no place found"),
-    ],
-)
-def test_no_place_is_said_where_all_was_looked_at(status: str, cut: bool, word: str) -> None:
-    plan = Plan(
-        *("optimal", "lexicographic", status, 0),  # type: ignore[arg-type]
-        (PlannedJob("p", 5), PlannedJob("q", None), PlannedJob("r", None, fallback=NOT_EXAMINED)),
-        (Unplaced("u", "why"),),
-        cut=cut,
-    )
-    assert plan.missing_starts() == {"q": "no date", "r": "not examined", "u": word}
-    assert missing_start(None, finished=True) == "not examined"
-
-
 @pytest.mark.usefixtures("width")
 def test_an_unfinished_search_has_found_no_place(filled: str) -> None:
     exact = ("--effort", "0")
@@ -108,16 +84,6 @@ def test_the_page_of_an_unfinished_search(filled: str, tmp_path: Path) -> None:
     assert starts(text, "comparison", 3)["c"] == "no place found"
     text = page(tmp_path, filled, "--method", "optimal", "--effort", "0")
     assert starts(text, "plan", 1)["c"] == "no place found"
-
-
-def test_what_is_known_to_have_no_place_has_none(tmp_path: Path) -> None:
-    path = tmp_path / "huge.yaml"
-    path.write_text(FILLED.replace("{id: c, slots: 2", "{id: c, slots: 9"), encoding="utf-8")
-    for arguments in (("explain", str(path), "c"), ("ask", str(path), "-n 9")):
-        assert IMPOSSIBLE in run(*arguments)
-    assert json.loads(run("explain", str(path), "c", "--format", "json"))["missing"] == "impossible"
-    text = page(tmp_path, str(path), "--method", "time-based")
-    assert starts(text, "plan", 1)["c"] == "impossible"
 
 
 @pytest.fixture

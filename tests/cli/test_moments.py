@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import workloads
-from sampling import some
 from slotwise import InputError, example
 from slotwise.cli.main import app
 from slotwise.solver.scheduler.history import STATES, follow, snapshot_at
@@ -32,30 +31,6 @@ def refused(*arguments: str) -> str:
 
 def data(*arguments: str) -> Any:
     return json.loads(shown(*arguments, "--format", "json"))
-
-
-@pytest.mark.parametrize("method", ["greedy", "time-based", "none"])
-@pytest.mark.parametrize(
-    "name", some(["headline", "fairshare-groups", "backfill", "memory-phases"], 2)
-)
-def test_a_moment_has_the_jobs_that_simulate_records(name: str, method: str) -> None:
-    problem = sw.load(example(name))
-    whole = simulate(problem, reservation=method)
-    times = sorted({t for r in whole.jobs for t in (r.start, r.end) if t is not None})
-    for time in times:
-        if not problem.now <= time <= whole.time:
-            continue
-        for at in {time, min(time + 7, whole.time)}:
-            moment = snapshot_at(problem, at, reservation=method)
-            running = {item.job.id: dict(item.allocation) for item in moment.instance.running}
-            assert running == {
-                r.job: r.hosts
-                for r in whole.jobs
-                if r.start is not None and r.start <= at and (r.end is None or at < r.end)
-            }
-            ended = {r.job for r in whole.jobs if r.end is not None and r.end <= at}
-            assert {record.job for record in moment.finished} == ended
-            assert moment.instance.now == at
 
 
 @examples(40)
@@ -92,23 +67,6 @@ def test_at_in_every_view() -> None:
     assert (queue["RUN"], queue["RSV"], queue["PEND"]) == (8, 5, 1)
     (user,) = data("busers", "--example", "headline", "--at", "2h")
     assert (user["NJOBS"], user["RUN"], user["RSV"], user["PEND"]) == (14, 8, 5, 1)
-
-
-def test_priorities_at_a_moment_are_those_of_the_loop() -> None:
-    problem = sw.load(example("fairshare-chargeback"))
-    levels: list[Any] = []
-
-    def record(cycle: Any, world: Any) -> None:
-        accounts = [(t, a) for t in world.order.trees.values() for a in t.root.children.values()]
-        levels.append({a.name: (t.usage(a, cycle.time), cycle.time) for t, a in accounts})
-
-    at = problem.now + 600
-    simulate(problem, until=at, cycle=60, recorder=record)
-    moment = snapshot_at(problem, at, cycle=60)
-    (tree,) = moment.order.trees.values()
-    used = {a.name: (tree.usage(a, levels[-1][a.name][1]), levels[-1][a.name][1])
-            for a in tree.root.children.values()}  # fmt: skip
-    assert used == levels[-1]
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,15 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import slotwise as sw
 from forked import program, slotwise
 from slotwise import library
-from slotwise.cli.process import left_of, timed_from_now
 from slotwise.model.errors import Cancelled
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.generate import generate
-from slotwise.solver.advice import explain as explaining
-from slotwise.solver.advice.explain import explain
-from slotwise.solver.budget import Budget, Deadline
 
 #: Runs the command; Ctrl-C comes in the middle of a cycle, or of reading.
 INTERRUPTED = """
@@ -47,88 +42,9 @@ main()
 """
 
 
-class Clock:
-    """A clock that goes on by a step at each look."""
-
-    def __init__(self, step: float) -> None:
-        self.now, self.step = 0.0, step
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
-
-
-def test_a_deadline_is_set_by_its_time_by_itself_and_by_the_other() -> None:
-    clock = Clock(0.0)
-    other = threading.Event()
-    deadline = Deadline(10.0, other, clock)
-    assert not deadline.is_set()
-    assert deadline.left() == 10
-    clock.now = 9.0
-    assert deadline.left() == 1
-    other.set()
-    assert deadline.is_set()
-    other.clear()
-    assert not deadline.is_set()
-    clock.now = 10.0
-    assert deadline.is_set()
-    assert deadline.left() == 0
-    without_end = Deadline()
-    assert not without_end.is_set()
-    without_end.set()
-    assert without_end.is_set()
-
-
-def test_work_in_the_grace_ends_with_it() -> None:
-    clock = Clock(0.0)
-    budget = Budget(4.0, clock=clock, grace=2.0)
-    last = budget.with_grace()
-    clock.now = 5.0
-    assert budget.stopped()
-    assert not last.stopped()
-    clock.now = 6.0
-    assert last.stopped()
-
-
-def test_what_the_command_has_used_is_taken_off_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert left_of(5.0) == 5.0  # no command
-    with timed_from_now():
-        begun = time.monotonic()
-        monkeypatch.setattr(time, "monotonic", lambda: begun + 3.0)
-        assert left_of(5.0, kept=0.0) == pytest.approx(2.0, abs=0.1)
-        assert left_of(50.0, kept=0.5) == pytest.approx(45.5, abs=0.1)
-        assert left_of(5.0, kept=0.5) == pytest.approx(1.0, abs=0.1)
-        assert 0 < (left_of(1.0) or 0) < 0.01
-        assert left_of(None) is None
-
-
 @pytest.fixture
 def waiting() -> sw.Instance:
     return generate(hosts=8, per_enclosure=4, running=14, pending=6, load=0.95, seed=3)
-
-
-def test_an_explanation_is_cut_by_the_limit_of_all_its_plans(
-    waiting: sw.Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The start is known and the limit comes before the rest: it is said, and the start stays."""
-    job = next(item.job for item in sw.plan(waiting, "time-based") if item.start != waiting.now)
-    whole = explain(waiting, job)
-    assert not whole.cut
-    assert whole.suggestions or whole.obstacles
-    stop = threading.Event()
-
-    class Stopping(explaining.WhatIfPlanner):
-        def answer_with_omissions(self, job):  # type: ignore[no-untyped-def]
-            found = super().answer_with_omissions(job)
-            stop.set()
-            return found
-
-    monkeypatch.setattr(explaining, "WhatIfPlanner", Stopping)
-    cut = explain(waiting, job, cancel=stop)
-    assert cut.cut
-    assert cut.to_dict()["cut"] is True
-    assert cut.answer.start == whole.answer.start
-    assert (cut.suggestions, cut.obstacles) == ((), ())
 
 
 def test_the_look_at_an_instance_ends_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,30 +37,6 @@ LOAD = [
 ]
 
 
-@pytest.mark.behaviour("VEW-03", "MEM-01")
-def test_bqueues_l_reservation(tmp_path: Path) -> None:
-    """000: a queue with RESOURCE_RESERVE and four reserved slots."""
-    text = (
-        OWN + "params: {MBD_SLEEP_TIME: 30}\n"
-        "hosts: [{name: hostA, slots: 8, mem: 100}]\n"
-        "queues: [{name: reservation, PRIORITY: 40, DESCRIPTION: For resource reservation,\n"
-        "  RESOURCE_RESERVE: 'MAX_RESERVE_TIME[20]'}]\n"
-        "pending: [{id: '1', queue: reservation, run_limit: 1h, res_req: 'rusage[mem=400]',\n"
-        "  slots: 4}]\n"
-    ).replace("mem: 100", "mem: 1000")
-    text += "running: [{id: r, queue: reservation, start: 0, run_limit: 1h, allocation: 1*hostA,\n"
-    text += "  res_req: 'rusage[mem=700]'}]\n"
-    found = fields(shown(tmp_path, text, "bqueues", "-l", "--cycle", "reservation"))
-    assert found == [
-        *fields("QUEUE: reservation -- For resource reservation PARAMETERS/STATISTICS"),
-        *fields("PRIO NICE STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SSUSP USUSP RSV"),
-        *fields("40 0 Open:Active - - - - 5 0 1 0 0 4"),
-        *LOAD,
-        *fields("SCHEDULING POLICIES: RESOURCE_RESERVE USERS: all users HOSTS: all"),
-        *fields("Maximum resource reservation time: 600 seconds"),
-    ]
-
-
 @pytest.mark.behaviour("VEW-03", "FSH-09")
 @pytest.mark.parametrize("queue", ["normal", "short"])
 def test_bqueues_l_of_a_cross_queue_set(tmp_path: Path, queue: str) -> None:

@@ -12,19 +12,11 @@ from pathlib import Path
 
 import pytest
 from sampling import some
-from slotwise.solver.processes import TooMuchOutput, path_of, run_program
 
 if not Path("/proc/self/stat").exists():
     pytest.skip("looks for processes in /proc", allow_module_level=True)
 
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
-#: Ways of a program to leave something behind, which writes its number first.
-LEFT = {
-    "a child": "sleep 1000 &",
-    "a child that has left its group": "setsid sleep 1000 &",
-    "a child of a child": "(sleep 1000 & sleep 1000) &",
-    "a child that ignores signals": "(trap '' TERM HUP INT; sleep 1000) &",
-}
 
 
 def _program(folder: Path, text: str, name: str = "bjobs") -> str:
@@ -44,53 +36,6 @@ def _alive(mark: str) -> list[int]:
         except (OSError, ValueError):
             continue
     return found
-
-
-def _run(path: str, mark: str, timeout: float = 30.0, most: int = 1000) -> tuple[int, bytes, bytes]:
-    environment = {"PATH": os.environ["PATH"], "MARK": mark}
-    done = run_program(path, ["-l"], timeout=timeout, environment=environment, most=most)
-    return done.code, done.output, done.errors
-
-
-@pytest.mark.parametrize("left", LEFT)
-def test_nothing_that_a_program_began_outlives_it(tmp_path: Path, left: str) -> None:
-    path = _program(tmp_path, f'{LEFT[left]}\necho "done $1"; echo odd >&2; exit 3')
-    assert _run(path, str(tmp_path)) == (3, b"done -l\n", b"odd\n")
-    assert _alive(str(tmp_path)) == []
-
-
-def test_a_program_that_hangs_or_never_stops_talking(tmp_path: Path) -> None:
-    mark = str(tmp_path)
-    with pytest.raises(subprocess.TimeoutExpired):
-        _run(_program(tmp_path, "sleep 1000 & sleep 1000"), mark, timeout=0.5)
-    assert _alive(mark) == []
-    with pytest.raises(TooMuchOutput):
-        _run(_program(tmp_path, "yes & yes"), mark)
-    assert _alive(mark) == []
-    code, output, errors = _run(_program(tmp_path, "yes | head -c 1000000 >&2; echo x"), mark)
-    assert (code, output) == (0, b"x\n")
-    assert len(errors) <= 2**16
-
-
-def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "bjobs"
-    path.write_text("#!/nowhere/sh\n")
-    path.chmod(0o755)
-    assert _run(str(path), "x") == (127, b"", b"No such file or directory")
-
-
-@pytest.mark.parametrize("entry", ["", ".", "here", "./here"])
-def test_no_program_of_the_current_folder(
-    tmp_path: Path, entry: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "here").mkdir()
-    for folder in (tmp_path, tmp_path / "here"):
-        _program(folder, "echo trap")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{entry}:/nowhere")
-    assert path_of("bjobs") is None
-    monkeypatch.setenv("PATH", f"{entry}:{tmp_path}:/nowhere")
-    assert path_of("bjobs") == str(tmp_path / "bjobs")
 
 
 def test_a_snapshot_takes_neither_programs_nor_variables_along(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from slotwise import example
 from slotwise.cli.main import app
 from slotwise.model.plan import FORMATTERS, lsf_allocation, rms_allocation
 from typer.testing import CliRunner
@@ -22,47 +21,6 @@ def written(folder: Path, text: str) -> str:
     file = folder / "site.yaml"
     file.write_text("format: slotwise/1\n" + text)
     return str(file)
-
-
-LOAD = """
- SCHEDULING PARAMETERS
-            r15s  r1m  r15m  ut  pg  io  ls  it  tmp  swp  mem
- loadSched     -    -     -   -   -   -   -   -    -    -    -
- loadStop      -    -     -   -   -   -   -   -    -    -    -
-"""
-
-
-@pytest.mark.behaviour("VEW-01", "TBR-06", "TBR-08")
-def test_bjobs_shows_a_future_allocation():
-    """Example 1: two slots held now, all six when the job of twelve hours ends."""
-    text = shown("bjobs", "--example", "qat-time-based", "-l", "-p")
-    assert text == (
-        "Job <11898>, User <user1>, Project <default>, Status <PEND>, Queue <qat>\n"
-        "Mon Jan 05 15:39:13: Submitted, 6 Processors Requested, "
-        "Requested Resources <span[ptile=2]>;\n"
-        " RUNLIMIT\n"
-        " 840.0 min\n"
-        "Mon Jan 05 15:39:13: Reserved <2> job slots on host(s) <2*qat26>;\n"
-        "Tue Jan 06 03:39:13: Estimated Job Start Time; alloc=2*qat24 2*qat25 2*qat26\n"
-        "\n"
-        " PENDING REASONS:\n"
-        " Job slot limit reached: qat24, qat25;\n" + LOAD
-    )
-    guide = Path(__file__).parents[2] / "docs" / "views.md"
-    assert text.split("\n\n")[0] in guide.read_text()
-
-
-@pytest.mark.behaviour("VEW-01", "GRD-03")
-def test_bjobs_shows_that_a_greedy_estimate_is_no_promise(tmp_path):
-    """Example 3: the same, reserved greedily."""
-    text = example("qat-time-based").read_text()
-    file = tmp_path / "greedy.yaml"
-    file.write_text(text.replace("LSB_TIME_RESERVE_NUMJOBS: 4", "LSB_TIME_RESERVE_NUMJOBS: 0"))
-    lines = shown("bjobs", str(file), "-l", "--name", "11898").splitlines()
-    assert lines[4:6] == [
-        "Mon Jan 05 15:39:13: Reserved <2> job slots on host(s) <2*qat26>;",
-        "Tue Jan 06 01:39:13: Job will start no sooner than indicated time stamp;",
-    ]
 
 
 @pytest.mark.behaviour("VEW-01", "VEW-06", "TBR-06")
@@ -125,29 +83,6 @@ def test_bjobs_shows_reserved_memory(tmp_path):
     assert lines[8:10] == [" PENDING REASONS:", " Not enough job slot(s): hostA;"]
 
 
-@pytest.mark.behaviour("VEW-02", "RSV-01")
-def test_bhosts_shows_what_is_reserved(tmp_path):
-    """The documents' hostA: 143 MB reserved, none available; one job runs, one slot is held."""
-    file = written(
-        tmp_path,
-        RESERVATION.replace("SLOTS", "4").replace("MEM", "143")
-        + "pending: [{id: '2', queue: reservation, run_limit: 1h, res_req: 'rusage[mem=100]'}]\n",
-    )
-    assert shown("bhosts", file, "-l", "--name", "hostA") == (
-        "HOST  hostA\n"
-        "STATUS   CPUF  JL/U  MAX  NJOBS  RUN  SSUSP  USUSP  RSV  DISPATCH_WINDOW\n"
-        "ok      20.00     -    4      2    1      0      0    1  -\n"
-        "\n"
-        " CURRENT LOAD USED FOR SCHEDULING:\n"
-        "           r15s  r1m  r15m   ut   pg  io  ls  it   tmp   swp   mem\n"
-        " Total      1.5  1.2   2.0  91%  2.5   7  49   0  911M  915M    0M\n"
-        " Reserved   0.0  0.0   0.0   0%  0.0   0   0   0    0M    0M  143M\n"
-    )
-    before = shown("bhosts", file, "-l", "--no-cycle").splitlines()
-    assert before[2].split() == ["ok", "20.00", "-", "4", "1", "1", "0", "0", "0", "-"]
-    assert [line.split()[-1] for line in before[-2:]] == ["43M", "100M"]
-
-
 @pytest.mark.behaviour("VEW-02")
 @pytest.mark.parametrize(
     ("held", "status"), [("4*hostA", ("closed", "closed_Full")), ("3*hostA", ("ok", "ok"))]
@@ -184,15 +119,6 @@ def test_bhosts_and_bqueues_after_the_cycle_are_the_documents_tables():
     assert [line.split()[-4:] for line in queues[1:]] == [
         ["10", "2", "8", "0"], ["10", "5", "5", "0"], ["10", "8", "2", "0"],
     ]  # fmt: skip
-
-
-@pytest.mark.behaviour("VEW-03")
-def test_bqueues_counts_reserved_slots():
-    """The queue of the documents: RESOURCE_RESERVE, reserved slots under RSV, none pend."""
-    text = shown("bqueues", "--example", "memory-pending", "-l", "--cycle")
-    assert " ".join(text.splitlines()[5].split()) == "40 0 Open:Active - - - - 3 0 2 0 0 1"
-    assert "SCHEDULING POLICIES:  RESOURCE_RESERVE\n" in text
-    assert text.endswith("HOSTS: all\nMaximum resource reservation time: 1200 seconds\n")
 
 
 SITE = """\
@@ -275,15 +201,3 @@ def test_bjobs_shows_several_requirement_options_as_one(tmp_path):
     told = shown("bjobs", file, "-l")
     assert "Requested Resources <select[mem>1 && (ncpus>1 || mem>2)] order[ut]>" in told
     assert "Requested Resources <select[mem > 1]>" in told
-
-
-@pytest.mark.behaviour("VEW-01")
-@pytest.mark.parametrize("form", [("-l",), ("--format", "json"), ("--format", "lsf-json"), ()])
-def test_no_job_is_submitted_after_it_started(form: tuple[str, ...], tmp_path: Path) -> None:
-    """A running job that does not say when it was submitted, and started before second 0."""
-    running = "running: [{id: 9, start: -3600, run_limit: 4h, allocation: {a: 1}}]\n"
-    head = "origin: 2026-03-02T09:00:00Z\nhosts: [{name: a, slots: 1}]\n"
-    file = written(tmp_path, head + running)
-    text = shown("bjobs", file, "9", *form)
-    assert "-3600" in text if "json" in form else "08:00" in text
-    assert "09:00" not in text

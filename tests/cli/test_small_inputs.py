@@ -73,7 +73,6 @@ def two_factors(host_list: str) -> str:
     )
 
 
-POOL = {"SLOT_POOL": "p#", "SLOT_SHARE": 10}
 UNITS = {"COMPUTE_UNIT_TYPES": "enclosure rack"}
 MANY_USERS = [{"name": "g", "members": [f"u{n}" for n in range(20_000)]}]
 CASES: dict[str, Callable[[], str]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from slotwise.cli import start
@@ -62,44 +61,6 @@ def test_the_library_loads_only_what_is_used() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
-
-
-class Interrupted(ModuleType):
-    """A module during whose loading Ctrl-C is pressed."""
-
-    def __getattr__(self, name: str) -> object:
-        raise KeyboardInterrupt
-
-
-class InterruptedInAClass(ModuleType):
-    """The same while a class of it is made: some versions of Python wrap the interrupt."""
-
-    def __getattr__(self, name: str) -> object:
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as interrupt:
-            raise RuntimeError("Error calling __set_name__ on 'value'") from interrupt
-
-
-@pytest.mark.parametrize(
-    ("module", "kind"),
-    [
-        ("slotwise.model.formats", Interrupted),
-        ("slotwise.model.formats", InterruptedInAClass),
-    ],
-)
-def test_ctrl_c_while_something_loads_is_one_line_and_code_130(
-    module: str,
-    kind: type[ModuleType],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setitem(sys.modules, module, kind(module))
-    monkeypatch.setattr(sys, "argv", ["slotwise", "solve", "--example", "headline"])
-    with pytest.raises(SystemExit) as caught:
-        start.main()
-    assert caught.value.code == 130
-    assert capsys.readouterr() == ("", "slotwise: stopped before there was an answer\n")
 
 
 def test_ctrl_c_while_the_command_line_loads_is_one_line_and_code_130() -> None:

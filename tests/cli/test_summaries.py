@@ -11,19 +11,11 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise import Job, JobOutlook, Plan, PlannedJob, Unplaced
+from slotwise import Plan, PlannedJob
 from slotwise.cli.main import app
 from slotwise.model.display import WrittenTimes
-from slotwise.model.objective import objective_named
-from slotwise.model.omissions import Omission
-from slotwise.solver.advice.comparison import cautions_of
 from slotwise.solver.advice.sentences import (
     configuration_of,
-    names_text,
-    outlook_sentences,
-    plan_sentences,
-    proof_sentence,
-    savings_sentences,
 )
 from slotwise.solver.rules.omitted import RUN_OUT, WITHOUT
 from slotwise.solver.scheduler.continuation import simulated_starts
@@ -53,14 +45,6 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> str:
     return now
 
 
-def row(name: str, sooner: int | None, slots: int = 1, **more: Any) -> JobOutlook:
-    """A job that could start so many seconds sooner than as configured; None: it has no start."""
-    if sooner is None:
-        return JobOutlook(name, slots, more.pop("state", "impossible"), None, **more)
-    start = 10 * HOUR
-    return JobOutlook(name, slots, "starts", start + sooner, possible=start, **more)
-
-
 def plan(*items: PlannedJob, **more: Any) -> Plan:
     given: dict[str, Any] = {"method": "optimal", "objective": "lexicographic", "status": "optimal"}
     return Plan(**{**given, "now": 0, "reservations": items, **more})
@@ -69,116 +53,6 @@ def plan(*items: PlannedJob, **more: Any) -> Plan:
 def proved(count: int, of: int) -> Plan:
     items = (PlannedJob(str(n), n, proved=n < count) for n in range(of))
     return plan(*items, status="optimal" if count == of else "feasible")
-
-
-@pytest.mark.parametrize(
-    ("found", "sentence"),
-    [
-        (proved(7, 7), "All 7 starts are proved the earliest in priority order."),
-        (proved(2, 2), "Both starts are proved the earliest in priority order."),
-        (proved(1, 1), "The one start is proved the earliest in priority order."),
-        (proved(5, 7), "5 of 7 starts are proved the earliest in priority order."),
-        (proved(1, 2), "1 of 2 starts is proved the earliest in priority order."),
-        (proved(0, 2), "No start is proved the earliest in priority order."),
-        (proved(0, 0), "No job has a start."),
-        (
-            replace(proved(2, 2), objective="makespan"),
-            f"Proved: no plan has a smaller {objective_named('makespan').meaning} "
-            "(objective makespan).",
-        ),
-        (
-            replace(proved(1, 2), objective="makespan"),
-            "1 of 2 starts is proved the earliest.",
-        ),
-    ],
-)
-def test_what_is_proved_is_a_sentence(found: Plan, sentence: str) -> None:
-    assert proof_sentence(found) == sentence
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [
-        (["110"], "110"),
-        (["110", "112"], "110 and 112"),
-        (["113", "114"], "113 and 114"),
-        (["113", "114", "115", "116"], "113 to 116"),
-        (["3", "5", "6", "7", "a"], "3, 5 to 7 and a"),
-        (["116", "115", "114"], "116, 115 and 114"),
-        (["1", "3", "5", "7", "9"], "5 jobs"),
-    ],
-)
-def test_jobs_are_named_in_runs_as_far_as_they_are_few(names: list[str], text: str) -> None:
-    assert names_text(names) == text
-
-
-def test_an_outlook_says_who_could_start_earlier_and_what_that_costs_whom() -> None:
-    """Would find: the gain of one job and the loss of another as one sum, a gain of seconds."""
-    ahead = [row(str(n), -HOUR, 2, ahead_of="110", proved=True) for n in (113, 114)]
-    rows = [row("110", 2 * HOUR, 12), row("111", 0), *ahead, row("115", -1800, 2, proved=True)]
-    rows += [row("116", 119, 2, cycle=60), row("117", -HOUR, 2)]  # too little; not proved
-    _, changes, total = outlook_sentences(rows, proved(6, 7), "BACKFILL in queue normal")
-    assert changes == (
-        "As configured (BACKFILL in queue normal): job 110 could start 2h earlier; jobs 113 and "
-        "114 start ahead of job 110, of higher priority."
-    )
-    assert total == (
-        "With every job at its earliest start in priority order, 1 job would wait 2h less "
-        "(24 slot-hours) and 3 jobs would wait 2h 30m more (5 slot-hours)."
-    )
-    assert outlook_sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
-
-
-@pytest.mark.parametrize(
-    ("optimal", "sentence"),
-    [
-        ([0, 2], "saves 2h of 4h of waiting (3 slot-hours of 7) over greedy"),
-        ([1, 3], "saves nothing of 4h of waiting (0 slot-hours of 7) over greedy"),
-        (
-            [2, 4],
-            "adds 2h to 4h of waiting (3 slot-hours more than 7) over greedy, as priority comes "
-            "first (`--objective total-start` minimises the sum)",
-        ),
-    ],
-)
-def test_savings_are_told_with_their_sign(optimal: list[int], sentence: str) -> None:
-    """Would find: a method that makes jobs wait longer, told as a saving."""
-    waits = {
-        method: {job: hours * HOUR for job, hours in zip("ab", each, strict=True)}
-        for method, each in (("greedy", [1, 3]), ("optimal", optimal))
-    }
-    assert savings_sentences(waits, {"a": 1, "b": 2}) == (f"Optimal {sentence}.",)
-    assert savings_sentences({"optimal": waits["optimal"]}, {"a": 1, "b": 2}) == ()
-
-
-def test_jobs_without_a_start_are_counted_by_the_reason() -> None:
-    rows = [row("a", 0), row("b", None), row("c", None), row("d", None, state="unknown end")]
-    _, changes, impossible, unknown = outlook_sentences(rows, proved(2, 2), "x")
-    assert changes.endswith(": every job starts as early as the plan has it.")
-    assert impossible == "2 jobs cannot start on this cluster: b and c."
-    assert unknown == "1 job waits for something whose end is not known: d."
-
-
-def test_a_plan_says_what_it_is_and_claims() -> None:
-    greedy = plan(
-        PlannedJob("a", 0),
-        PlannedJob("b", None, estimate=5),
-        PlannedJob("c", None),
-        method="greedy",
-        status="heuristic",
-        unplaced=(Unplaced("d", "too large"),),
-    )
-    first, places = plan_sentences(greedy)
-    assert first.startswith(
-        "Greedy reservation: 1 job starts now, 1 job waits with an estimate, 1 job waits without "
-        "an estimate."
-    )
-    assert places == "1 job has no place."
-    exact = plan(PlannedJob("a", 30, proved=True), value=30.0, bound=30.0)
-    assert plan_sentences(exact)[1] == (
-        "Method optimal, objective lexicographic: value 30, bound 30 "
-        "(sum of the seconds from now to each start)."
-    )
 
 
 def test_the_configuration_names_the_queues() -> None:
@@ -197,26 +71,6 @@ def test_the_configuration_names_the_queues() -> None:
     two = [replace(reserving, name=name, backfill=True) for name in "pq"]
     assert of(*two) == "greedy reservation in every queue, BACKFILL in every queue"
     assert of(*two, queue) == "greedy reservation in 2 of 3 queues, BACKFILL in 2 of 3 queues"
-
-
-def test_a_caution_is_numbered_at_each_number_that_it_touches() -> None:
-    def left(what: str, *jobs: str) -> Omission:
-        return Omission(what, jobs=jobs)
-
-    greedy = plan(method="greedy", omissions=(left("x", "a"), Omission("y")))
-    timed = plan(method="time-based", omissions=(left("x", "a"), left("z", "a", "b")))
-    timed = replace(timed, notes=("not considered: x; z", "stopped"))
-    found = cautions_of((greedy, timed, plan()))
-    assert found.lines == (
-        "[1] greedy and time-based: not considered: x (touches a)",
-        "[2] time-based: not considered: z (touches a, b)",
-    )
-    assert found.rest == ("greedy: not considered: y", "time-based: stopped")
-    assert found.marks == {
-        ("greedy", "a"): "[1]",
-        ("time-based", "a"): "[1][2]",
-        ("time-based", "b"): "[2]",
-    }
 
 
 def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> None:
@@ -254,58 +108,6 @@ def test_every_command_writes_one_time_alike(mill: str) -> None:
     assert "13:30:11" in run("explain", mill, "110")
 
 
-def test_on_several_days_each_time_has_its_date() -> None:
-    instance = replace(sw.load(sw.example("headline")), origin="2026-03-02T20:00:00+00:00")
-    one = WrittenTimes.of(instance, [0, HOUR, None, HOUR + 61])
-    assert [one.text(0), one.text(HOUR), one.text(HOUR + 61)] == ["now", "21:00", "21:01:01"]
-    # A table and a sentence of another command write one time alike, whatever stands beside it.
-    assert one.short(HOUR + 61) == "21:01:01"
-    assert one.text(None) == "unknown"
-    several = WrittenTimes.of(instance, [HOUR, 5 * HOUR])
-    assert (several.text(HOUR), several.short(HOUR)) == ("2026-03-02 21:00:00", "03-02 21:00")
-    assert several.short(HOUR + 61) == "03-02 21:01:01"
-    assert several.note == ""
-    # Now may be of another day: it has no date.
-    late = WrittenTimes.of(instance, [0, 5 * HOUR])
-    assert (late.text(5 * HOUR), late.note) == ("01:00", "Times are of 2026-03-03.")
-    bare = WrittenTimes.of(replace(instance, origin=None), [HOUR])
-    assert (bare.text(HOUR), bare.note) == ("+1h", "Times count from now.")
-
-
-def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -> None:
-    text = " ".join(run("explain", mill, "110").split())
-    assert (
-        'LSF says "Job slot limit reached: 6 hosts"; we say that it starts 13:30:11, because: '
-        "needs 3 hosts with 4 free slots each (has 0)"
-    ) in text
-    instance = sw.load(mill)
-    said = sw.SaidByLsf("110", start=instance.now + HOUR)
-    path = tmp_path / "said.yaml"
-    path.write_text(sw.dump(replace(instance, lsf_says=(said,))), encoding="utf-8")
-    assert sw.load(path).lsf_says == (said,)
-    plain = "--no-configuration"
-    assert "LSF says that it starts 10:00; we say that it" in run(
-        "explain", str(path), "110", plain
-    )
-    start = instance.now + 4 * HOUR + 30 * 60 + 11  # 13:30:11, as we have it
-    agreed = replace(instance, lsf_says=(replace(said, reason="Busy", start=start),))
-    same = tmp_path / "same.yaml"
-    same.write_text(sw.dump(agreed), encoding="utf-8")
-    text = " ".join(run("explain", str(same), "110", plain).split())
-    assert 'LSF says "Busy" and that it starts 13:30:11; we say the same, because: needs' in text
-    assert "LSF says" not in run("explain", str(path), "111", plain)
-    waits = Job("7", queue="normal", begin=instance.now + HOUR)
-    bare = replace(
-        agreed, pending=(waits,), running=(), lsf_says=(sw.SaidByLsf("7", reason="Begin"),)
-    )
-    begin = tmp_path / "begin.yaml"
-    begin.write_text(sw.dump(bare), encoding="utf-8")
-    assert "because: its begin time (-b)" in run("explain", str(begin), "7", plain)
-    record = json.loads(run("explain", str(path), "110", plain, "--format", "json"))
-    assert record["lsf_says"]["start"] == instance.now + HOUR
-    assert record["lsf_says"]["start_time"] == "2026-03-02T10:00:00+01:00"
-
-
 @pytest.mark.parametrize(
     "column", ["ESTIMATED_START_TIME", "ESTART_TIME", "ESTIMATED_SIM_START_TIME", "ESSTART_TIME"]
 )
@@ -323,9 +125,3 @@ def test_an_estimate_of_lsf_is_read_under_each_of_its_names(mill: str, column: s
     starts = {item.job: item.start for item in made.lsf_says}
     assert starts["110"] == made.now + 3 * HOUR
     assert starts["111"] is None
-
-
-def test_a_snapshot_keeps_what_lsf_says_of_the_jobs_that_wait(mill: str) -> None:
-    said = sw.load(mill).lsf_says
-    assert [item.job for item in said] == [str(n) for n in range(110, 117)]
-    assert {item.reason for item in said} == {"Job slot limit reached: 6 hosts"}

@@ -7,8 +7,6 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,95 +14,13 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
-from slotwise.cli.listing import JobChoice, ListedJob, Listing, listing_of
+from slotwise.cli.listing import JobChoice
 from slotwise.cli.top.page import TopApp
 from slotwise.cli.watched import WatchedSource
-from slotwise.solver.outlook.outlook import outlook
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 EXAMPLE = sw.example("joint-wins")
-
-
-def row(number: int, **changes: object) -> ListedJob:
-    """A job like many others."""
-    usual: dict[str, object] = {
-        **{"job": str(number), "user": f"u{number % 3}", "queue": "long", "slots": number % 7},
-        **{"state": "waits", "configured": 60 * number, "possible": 60, "waits_for": "8 slots"},
-        **{"configured_text": f"{number}m", "possible_text": "1m", "lines": (f"job {number}",)},
-    }
-    return ListedJob(**(usual | changes))  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def listing() -> Listing:
-    instance = sw.load(EXAMPLE)
-    return listing_of(instance, outlook(instance, effort=2.0))
-
-
-def test_rows_say_what_the_outlook_says(listing: Listing) -> None:
-    small, large = listing.jobs
-    assert (small.state, small.configured, small.possible_text) == ("starts now", 0, "now")
-    assert (large.state, large.configured_text, large.possible_text) == ("held back", "2h", "now")
-    assert "cu[maxcus=1]" in large.waits_for
-    assert large.lines[0].startswith("job large starts +2h as configured, ends +5h, on ")
-    assert large.lines[1].startswith("possible: now, proved the earliest, on ")
-
-
-def test_a_rule_that_is_not_modelled_is_marked_and_named() -> None:
-    instance = sw.load(sw.example("site"))
-    rows = {item.job: item for item in listing_of(instance, outlook(instance, effort=1.0)).jobs}
-    found = outlook(instance, effort=1.0)
-    for item in found:
-        texts = rows[item.job].configured_text, rows[item.job].possible_text
-        assert texts[0].endswith("?") is (item.as_configured is not None and bool(item.cautions))
-        touched = bool(item.cautions or item.possible_cautions)
-        assert texts[1].endswith("?") is (item.possible is not None and touched)
-        for caution in (*item.cautions, *item.possible_cautions):
-            assert any(caution.what in line for line in rows[item.job].lines)
-    assert any(item.possible_cautions for item in found)
-
-
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
-        (JobChoice(), ["10", "9", "b", "a[2]"]),
-        (JobChoice(reverse=True), ["a[2]", "b", "9", "10"]),
-        (JobChoice("job"), ["9", "10", "a[2]", "b"]),
-        (JobChoice("slots"), ["9", "b", "a[2]", "10"]),
-        (JobChoice("slots", reverse=True), ["10", "b", "a[2]", "9"]),
-        (JobChoice("configured"), ["9", "10", "b", "a[2]"]),
-        (JobChoice("configured", reverse=True), ["10", "9", "b", "a[2]"]),
-        (JobChoice(only={"user": "ana"}), ["9", "b"]),
-        (JobChoice(only={"user": "ana", "state": "impossible"}), ["b"]),
-        (JobChoice(words="ANA no such"), ["b"]),
-        (JobChoice(words="nothing"), []),
-    ],
-)
-def test_rows_are_sorted_and_filtered(choice: JobChoice, expected: list[str]) -> None:
-    jobs = [
-        row(10, slots=9, user="bo"),
-        row(9, slots=1, user="ana"),
-        row(1, job="b", slots=3, user="ana", state="impossible", waits_for="no such host"),
-        row(2, job="a[2]", slots=3, user="bo", configured=None),
-    ]
-    jobs[2] = replace(jobs[2], configured=None)
-    assert [item.job for item in choice.of(jobs)] == expected
-
-
-def test_once_prints_every_row_and_no_colour_to_a_pipe() -> None:
-    done = slotwise("top", EXAMPLE, "--once")
-    assert (done.returncode, done.stderr) == (0, "")
-    head, states, titles, rule, small, large = done.stdout.strip().splitlines()
-    columns = "JOB USER QUEUE SLOTS STATE AS CONFIGURED POSSIBLE WAITS FOR"
-    assert not rule.strip(" ─")
-    assert "4 hosts, 16 slots, 1 running" in head
-    assert states == "2 pending: 1 held back, 1 starts now"
-    assert titles.split() == columns.split()
-    assert small.split() == ["small", "user", "default", "2", "starts", "now", "now", "now"]
-    assert large.split()[:8] == ["large", "user", "default", "8", "held", "back", "2h", "now"]
-    assert "\x1b" not in done.stdout
-    assert slotwise("top", EXAMPLE).stdout == done.stdout  # there is no terminal
 
 
 def test_once_filters_and_sorts() -> None:
@@ -172,33 +88,6 @@ def on_page(file: Path, steps: Callable[[Page], Awaitable[None]], width: int = 8
     return app
 
 
-def test_the_page_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys, the explanation of a job, a file that breaks and comes back."""
-    monkeypatch.setenv("COLUMNS", "80")
-    file = tmp_path / EXAMPLE.name
-    good = EXAMPLE.read_text("utf-8")
-    file.write_text(good, encoding="utf-8")
-
-    async def steps(page: Page) -> None:
-        await page.shows("1 held back", "job small starts now", "read 0s ago")
-        assert page.jobs == ["small", "large"]
-        await page.press("down")
-        await page.shows("job large starts +2h as configured", "possible: now, proved")
-        await page.press("enter")
-        await page.shows("large starts +2h as configured", "cu[maxcus=2]", "back")
-        await page.press("escape")
-        await page.shows("small")
-        file.write_text(good.replace("format: ", "forma: "), encoding="utf-8")
-        await page.shows("stale, read ", "large")
-        file.write_text(good.replace("id: small", "id: other"), encoding="utf-8")
-        await page.shows(" other  user", without="stale")
-        await page.press("h")
-        assert "sort by the next column" in await page.shows("AS CONFIGURED: time until")
-        await page.press("q", "q")
-
-    assert on_page(file, steps).return_code == 0
-
-
 def test_a_long_explanation_says_what_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,14 +141,6 @@ def test_keys_sort_filter_find_and_come_back(keys: str, listed: str) -> None:
     on_page(EXAMPLE, steps)
 
 
-def test_at_80_columns_every_column_is_seen_and_the_rows_say_the_rest() -> None:
-    async def steps(page: Page) -> None:
-        text = await page.shows("1 held back")
-        assert "JOB USER QUEUE SLOTS STATE AS CONFIGURED POSSIBLE WAITS" in " ".join(text.split())
-
-    on_page(EXAMPLE, steps)
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it_and_gives_the_terminal_back(number: int, code: int) -> None:
     with OnTerminal("top", EXAMPLE, environment={"NO_COLOR": "1"}, fresh=True) as page:
@@ -292,11 +173,3 @@ def test_a_terminal_without_colours_or_cursor_prints_once() -> None:
         assert page.ended() == 0
         assert "large" in page.said
         assert "\x1b" not in page.said
-
-
-def test_sorted_rows_keep_priority_among_equals() -> None:
-    jobs = [row(number, slots=number % 2) for number in range(20)]
-    for reverse in (False, True):
-        found = JobChoice("slots", reverse=reverse).of(jobs)
-        for one, other in pairwise(found):
-            assert one.slots != other.slots or int(one.job) < int(other.job)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import stat
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import slotwise as sw
-from all_commands import all_commands
 from confining import Run, copied, lies_outside, within
-from forked import slotwise
-from modes import probe, with_the_rights_of_modes
 from sampling import some
 from slotwise import InputError
 from slotwise.cli.main import app
@@ -77,24 +72,6 @@ WRITERS: dict[str, tuple[str, bytes]] = {
     "sweep --output": ("sweep STUDY --workers 1 --into CELLS --output OUT", b"<!"),
     "sweep --table": ("sweep STUDY --workers 1 --into CELLS --table OUT", b"cell,"),
 }
-#: Options that name a file or folder to read, and the folder of `sweep`, which is made of files.
-OTHERS = frozenset(
-    {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
-    | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
-    | {"--token-file", "--snapshot"}
-    | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
-    | {
-        "--brsvs",
-        "--bsla",
-        "--bresources",
-        "--topology",
-        "--bjobs",
-        "--bhosts",
-        "--bqueues",
-        "--bhpart",
-        "--aps",
-    }
-)
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]
 Words = Callable[[Path], list[str]]
@@ -155,38 +132,8 @@ def name(begin: bytes) -> str:
     )
 
 
-def path_options() -> Iterator[str]:
-    """``command --option`` for every option of every command that takes a path."""
-    for command in all_commands():
-        wide = {"COLUMNS": "300", "TERMINAL_WIDTH": "300"}
-        text = RUNNER.invoke(app, [*command, "--help-all"], env=wide).output
-        for option in re.findall(r"(--[a-z-]+)(?: +-\w)? +(?:<path>|FILE )", text):
-            yield f"{' '.join(command)} {option}"
-
-
-def test_the_table_has_every_writer() -> None:
-    found = {option for option in path_options() if option.split()[-1] not in OTHERS}
-    assert found == set(WRITERS)
-
-
 def wrote(result: Result) -> None:
     assert (result.exit_code, result.exception) == (0, None), result.output
-
-
-def test_links_stay_and_modes_too(writer: Writer, begin: bytes, name: str, tmp_path: Path) -> None:
-    """A link to a file with a mode of its own, and one that dangles."""
-    there, dangling = tmp_path / f"there-{name}", tmp_path / f"made-{name}"
-    there.write_bytes(b"before")
-    there.chmod(0o2755)
-    mode = stat.S_IMODE(there.stat().st_mode)
-    for target in (there, dangling):
-        link = tmp_path / name
-        link.symlink_to(target.name)
-        wrote(writer(link))
-        assert link.is_symlink()
-        assert target.read_bytes().startswith(begin)
-        link.unlink()
-    assert stat.S_IMODE(there.stat().st_mode) == mode
 
 
 def test_hard_links_stay(writer: Writer, begin: bytes, name: str, tmp_path: Path) -> None:
@@ -199,29 +146,6 @@ def test_hard_links_stay(writer: Writer, begin: bytes, name: str, tmp_path: Path
     assert twin.read_bytes().startswith(begin)
     assert b"before before" not in twin.read_bytes()
     assert stat.S_IMODE(twin.stat().st_mode) == 0o640
-
-
-def test_a_link_to_a_fifo(writer: Writer, begin: bytes, name: str, tmp_path: Path) -> None:
-    fifo, link = tmp_path / "pipe", tmp_path / name
-    os.mkfifo(fifo)
-    link.symlink_to("pipe")
-    got: list[bytes] = []
-    keep = os.open(fifo, os.O_RDWR)  # so that the reader outlasts a writer that opens it often
-    file = fifo.open("rb")  # before the thread: what nobody reads is gone with the last writer
-
-    def read() -> None:
-        with file:
-            while block := file.read1(2**16):
-                got.append(block)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    result = writer(link)
-    os.close(keep)
-    reader.join(20)
-    wrote(result)
-    assert b"".join(got).startswith(begin)
-    assert stat.S_ISFIFO(os.lstat(fifo).st_mode)
 
 
 def test_a_device_node(writer: Writer, name: str, tmp_path: Path) -> None:
@@ -271,24 +195,6 @@ def test_what_is_refused(writer: Writer, name: str, tmp_path: Path) -> None:
     loop.symlink_to(loop.name)
     for path in (folder, tmp_path / "missing" / name, loop):
         refused(writer(path), path)
-
-
-def test_what_is_read_only(words: Words, name: str, tmp_path: Path) -> None:
-    """A new file in a folder that may be read, one in a folder that is closed, an old file."""
-    readable, closed, old = tmp_path / "readable", tmp_path / "closed", tmp_path / name
-    for folder, mode in ((readable, 0o555), (closed, 0o000)):
-        folder.mkdir()
-        folder.chmod(mode)
-    probe(readable)
-    old.write_bytes(b"before")
-    old.chmod(0o444)
-    for path in (readable / name, closed / name, old):
-        done = slotwise(*words(path), before=with_the_rights_of_modes)
-        assert done.stderr == f"slotwise: {path}: cannot be written: Permission denied\n"
-        assert (done.returncode, done.stdout) == (2, "")
-    assert old.read_bytes() == b"before"
-    assert not [*readable.iterdir(), *closed.iterdir()]
-    assert sorted(item.name for item in tmp_path.iterdir() if item.is_file()) == [name]
 
 
 @pytest.mark.parametrize("linked", some([False, True], 1))

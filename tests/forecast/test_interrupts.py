@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from forked import program
 from sampling import some
 from slotwise.cli.main import app
 from slotwise.solver.replay.engine import synthetic
@@ -87,17 +86,6 @@ def _is_there(group: int) -> bool:
 STOPPING = "slotwise: stopping with what there is so far (once more: at once)\n"
 
 
-def test_a_forecast_says_what_was_drawn(files: tuple[Path, Path]) -> None:
-    log, moment = files
-    code, out, err = _interrupted(2, "forecast", moment, "--history", log, "--samples", 40)
-    assert code == 3, err
-    record = json.loads(out)
-    assert record["cut"]
-    assert record["samples"] == 1
-    assert err.startswith(STOPPING)
-    assert "Traceback" not in err
-
-
 def test_a_backtest_says_what_was_answered(files: tuple[Path, Path]) -> None:
     log, _ = files
     code, out, err = _interrupted(2, "backtest", log, "--questions", 30, "--samples", 5)
@@ -118,29 +106,3 @@ def test_before_the_first_answer_there_is_none(files: tuple[Path, Path], command
     code, out, err = _interrupted(1, *arguments)
     assert (code, out) == (130, "")
     assert err == STOPPING + "slotwise: stopped before there was an answer\n"
-
-
-#: Runs the command; Ctrl-C comes as the log is about to be run, before anything is asked.
-IN_THE_REPLAY = """
-import os, signal, sys
-from slotwise.cli import backtest as backtest_input
-from slotwise.cli.main import main
-
-for home, name in ((backtest_input.PastOfPool, "run"), (backtest_input, "past_over_hosts")):
-    def begun(*given, run=getattr(home, name)):
-        os.kill(os.getpid(), signal.SIGINT)
-        return run(*given)
-
-    setattr(home, name, begun)
-sys.argv[:] = ["slotwise", *sys.argv[1:]]
-main()
-"""
-
-
-@pytest.mark.parametrize("over_hosts", [False, True])
-def test_in_the_replay_there_is_no_answer(files: tuple[Path, Path], over_hosts: bool) -> None:
-    log, moment = files
-    words = ["backtest", str(log), *(["--cluster", str(moment)] if over_hosts else [])]
-    done = program(IN_THE_REPLAY, *words)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == STOPPING + "slotwise: stopped before there was an answer\n"

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
-from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Params, Queue
-from slotwise.solver.forecast.backtest import accuracies, answer, backtest
+from slotwise.solver.forecast.backtest import accuracies, backtest
 from slotwise.solver.forecast.of_instance import SimulatedLog
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session
@@ -47,42 +43,6 @@ def simulated(jobs: list[Job]) -> SimulatedLog:
     return SimulatedLog.run(session, "log")
 
 
-@pytest.mark.parametrize("row", some([25, 32, 39], 1))
-def test_nothing_that_came_after_the_moment_of_asking_changes_an_answer(row: int) -> None:
-    jobs = log(40, 1)
-    first = simulated(jobs)
-    now = jobs[row].submit
-    changed = []
-    for place, job in enumerate(jobs):
-        start, run = int(first.start[place]), job.run_time or 0
-        if place <= row and start + min(run, 4000) >= now:
-            job = replace(job, run_time=max(now - start, 1) + 7 * place)
-        if place > row:
-            job = replace(job, submit=now + 1 + place, slots=8, user="someone", run_limit=60)
-        changed.append(job)
-    other = simulated(changed)
-    before = first.start[: row + 1] < now
-    assert (other.start[: row + 1][before] == first.start[: row + 1][before]).all()
-    assert other.start.tolist() != first.start.tolist()
-    assert answer(other, row, 3, 5) == answer(first, row, 3, 5)
-
-
-def test_the_moment_is_what_runs_and_waits_in_the_simulation() -> None:
-    found = simulated(log(40, 1))
-    for row in range(40):
-        moment = found.instance(row)
-        now = moment.now
-        assert moment.pending[-1].id == f"j{row}"
-        assert all(job.run_time is None for job in moment.pending)
-        for item in moment.running:
-            record = found.records[int(item.job.id[1:])]
-            assert item.start == record.start < now <= record.end
-            assert item.allocation == record.hosts
-            assert item.job.run_time is None
-        waiting = {f"j{n}" for n in range(row + 1) if found.start[n] >= now}
-        assert {job.id for job in moment.pending} == waiting
-
-
 def test_a_backtest_has_the_columns_of_a_pools() -> None:
     found = simulated(log(40, 2))
     questions = backtest(found, jobs=4, samples=2, seed=1)
@@ -93,12 +53,3 @@ def test_a_backtest_has_the_columns_of_a_pools() -> None:
     assert names == ["by limits", "last two", "history", "forecast", "calibrated"]
     again = backtest(found, jobs=4, samples=2, seed=1, workers=2)
     assert again.quantiles.tolist() == questions.quantiles.tolist()
-
-
-def test_with_run_times_as_asked_for_the_plan_is_the_truth_where_nobody_overtakes() -> None:
-    """One after another, each as long as its limit."""
-    jobs = [replace(job, slots=8, run_limit=300, run_time=300) for job in log(30, 3)]
-    wide = simulated([replace(job, slots=8) for job in jobs])
-    questions = backtest(wide, jobs=6, samples=2)
-    assert (np.abs(questions.by_limits - questions.wait) <= 10).all()  # a cycle
-    assert questions.raw(0.5).tolist() == questions.by_limits.tolist()

@@ -20,29 +20,7 @@ from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
 
 ACCT = Path(__file__).parents[1] / "data" / "acct"
-MALFORMED = {
-    "lsb.acct.missing-fields": {
-        4: "numGPURusages",
-        6: "storageInfoC",
-        8: "numKVP",
-        10: "KVP key",
-        12: "KVP value",
-    },
-    "lsb.acct.record-type": {2: "INVALID", 5: "quote"},
-    "lsb.acct.quotes": {3: "field 17", 5: "field 17", 7: "field 17"},
-}
 GOOD = (ACCT / "lsb.acct.small-cluster").read_text().splitlines()[0]
-
-
-@pytest.mark.behaviour("CFG-04", "LOP-07")
-def test_a_real_file() -> None:
-    log = read_acct(ACCT / "lsb.acct.small-cluster")
-    assert (len(log.jobs), log.problems) == (82, ())
-    first = log.jobs[0]
-    assert (first.id, first.user, first.queue) == ("101", "simuser", "sender")
-    assert (first.submit, first.start, first.end) == (1643910037, 1643910038, 1643910038)
-    assert (first.slots, first.run_limit, first.status) == (1, None, 32)
-    assert max(job.slots for job in log.jobs) == 30
 
 
 def test_older_records_may_end_earlier() -> None:
@@ -51,20 +29,6 @@ def test_older_records_may_end_earlier() -> None:
         ("513431", "span[hosts=1]", 4),
         ("513433", "span[hosts=1]", 4),
     ]
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-def test_every_malformed_record_is_reported_with_its_line(name: str) -> None:
-    path = ACCT / name
-    with pytest.raises(InputError) as caught:
-        read_acct(path)
-    found = {problem.line: problem.message for problem in caught.value.problems}
-    assert found.keys() == MALFORMED[name].keys()
-    for line, word in MALFORMED[name].items():
-        assert word in found[line]
-    kept = read_acct(path, keep_going=True)
-    assert kept.problems == caught.value.problems
-    assert kept.jobs
 
 
 @pytest.mark.parametrize(
@@ -142,18 +106,6 @@ def test_gzip_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert len(read_acct(packed).jobs) == 1
     with pytest.raises(InputError, match="cannot be read"):
         read_acct(tmp_path / "nothing")
-
-
-@pytest.mark.behaviour("LOP-07")
-def test_records_drive_the_loop_on_the_hosts_they_name() -> None:
-    log = read_acct(ACCT / "lsb.acct.small-cluster")
-    found = from_acct(log.jobs)
-    assert found.left_out == {}
-    result = simulate(found.instance, reservation="time-based")
-    assert len(result.starts) == 82
-    by_id = {job.id: job for job in log.jobs}
-    for record in result.jobs:
-        assert record.run_time == by_id[record.job].end - by_id[record.job].start
 
 
 def test_records_whose_requirement_cannot_be_read_are_left_out_and_counted() -> None:

@@ -5,88 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from slotwise import HostRequest, InputError
+from slotwise import InputError
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_in_command, script_of
 from slotwise.model.formats.units import Clock, parse_stamp
-from slotwise.model.job import ArraySpec
 
 pytestmark = pytest.mark.behaviour("CFG-03")
-
-
-def test_every_option_of_a_plan() -> None:
-    line = (
-        "bsub -n 6 -R 'span[ptile=2]' -W 2:00 -c 30 -q big -m 'hostA+2 hg1!' -x -sp 50 -G grp "
-        "-P proj -app prof -ar"
-    )
-    assert parse_bsub(line) == {
-        "slots": 6,
-        "max_slots": None,
-        "res_req": ("span[ptile=2]",),
-        "run_limit": 7200,
-        "cpu_limit": 1800,
-        "queue": "big",
-        "hosts": (HostRequest("hostA", 2), HostRequest("hg1", 0, True)),
-        "exclusive": True,
-        "priority": 50,
-        "group": "grp",
-        "project": "proj",
-        "application": "prof",
-        "resizable": True,
-    }
-
-
-@pytest.mark.parametrize(
-    ("line", "fields"),
-    [
-        ("bsub run", {}),
-        ("/usr/bin/bsub -n 4 ./run -n 9 -x", {"slots": 4, "max_slots": None}),
-        ("-n 4,16", {"slots": 4, "max_slots": 16}),
-        ("-n4 -W90", {"slots": 4, "max_slots": None, "run_limit": 5400}),
-        ('-R"span[hosts=1]"', {"res_req": ("span[hosts=1]",)}),
-        (
-            '-R "select[mem>1]" -R "rusage[mem=1]"',
-            {"res_req": ("select[mem>1]", "rusage[mem=1]")},
-        ),
-        ("-W 30s", {"run_limit": 30}),
-        (
-            "-Jname -oout -eerr -M8000 -hl -env all -a 'docker(x/y)' -Ne -Zs -- run -n 9",
-            {"name": "name"},
-        ),
-        (
-            "-J '[7-7]' -Pproj -qnight",
-            {"array": ArraySpec((range(7, 8),)), "project": "proj", "queue": "night"},
-        ),
-        (
-            "-Ja[1-10:2,15]%4",
-            {"name": "a", "array": ArraySpec((range(1, 10, 2), range(15, 16)), 4)},
-        ),
-        ("-J a[1-5] x", {"name": "a", "array": ArraySpec((range(1, 6),))}),
-        ("cd run && LSB_X=1 bsub -n 3 ./x", {"slots": 3, "max_slots": None}),
-        (
-            "-w 'done(7) && ended(8)' -sla gold -J 'a[1-100]%10'",
-            {
-                "dependency": "done(7) && ended(8)",
-                "name": "a",
-                "array": ArraySpec((range(1, 101),), 10),
-                "service_class": "gold",
-            },
-        ),
-        (
-            "-w 'numdone(prep, >= 3) || \"my job\"' -ti",
-            {"dependency": 'numdone(prep, >= 3) || "my job"', "orphan_term": True},
-        ),
-        (
-            "#!/bin/bash\n#BSUB -n 16 -W 2:00 # two hours\n"
-            '#BSUB -R "span[ptile=4]"\n#SBATCH -n 9\nrun',
-            {"slots": 16, "max_slots": None, "run_limit": 7200, "res_req": ("span[ptile=4]",)},
-        ),
-        ("#BSUB -n 2", {"slots": 2, "max_slots": None}),
-        ("-J name -o out.%J -e err -N -M 100 -K sleep 10", {"name": "name"}),
-    ],
-)
-def test_lines(line: str, fields: dict[str, object]) -> None:
-    assert parse_bsub(line) == fields
 
 
 def test_times_of_day_need_the_instance() -> None:
@@ -95,69 +19,6 @@ def test_times_of_day_need_the_instance() -> None:
     assert parse_bsub("-b 2026-01-05T09:00:00+01:00", clock) == {"begin": 3600}
     with pytest.raises(InputError, match="needs an 'origin'"):
         parse_bsub("-b 20:00")
-
-
-@pytest.mark.parametrize(
-    ("line", "problems"),
-    [
-        ("", ["bsub line: is empty: give the options of bsub, such as -n 8 -W 2:00"]),
-        (
-            "sleep 100",
-            [
-                "bsub line: 'sleep 100' is no bsub line: give options (-n 8 -W 2:00), bsub and a "
-                "command, or a script with #BSUB lines"
-            ],
-        ),
-        (
-            "bsub -n 4 < job.lsf",
-            [
-                "bsub line: the script behind '<' is not read here: give its options",
-            ],
-        ),
-        (
-            "#!/bin/sh\n#SBATCH -n 4\nrun",
-            ["bsub line: a script for Slurm: Slotwise reads #BSUB lines"],
-        ),
-        (
-            "#!/bin/sh\nrun",
-            ["bsub line: a script without #BSUB lines asks for nothing: give the options of bsub"],
-        ),
-        (
-            "-nnodes two",
-            ["-nnodes: must be a number of hosts such as 2, not 'two'"],
-        ),
-        ("-H", ["-H: a held job has no start to plan: leave -H out"]),
-        ("-n", ["-n: needs a value"]),
-        (
-            "bsub",
-            [
-                "bsub line: bsub alone reads the job from standard input: give options, a "
-                "command or a script"
-            ],
-        ),
-        ("-n 5,4", ["-n: must be 1 slot or more and rise, not '5,4'"]),
-        ("-q 'a b'", ["-q: names 2 queues: name the one that the job is in"]),
-        (
-            "-W 60/hostA",
-            ["-W: a limit on hostA needs the CPU factors of a cluster: write it without '/hostA'"],
-        ),
-        ("-m '~hostA'", ["-m: ~hostA: a job cannot exclude hosts by -m, use select[]"]),
-        ("-apps x", ["-apps: unknown option (did you mean '-app'?)"]),
-        ("-R 'a", ['bsub line: No closing quotation: "-R \'a"']),
-        (
-            "-n x -W 0 -sp high -n 4",
-            [
-                "-n: must be a number of slots such as 6, or 6,12, not 'x'",
-                "-W: must be more than 0, not '0'",
-                "-sp: must be a whole number of 1 or more, not 'high'",
-            ],
-        ),
-    ],
-)
-def test_refusals(line: str, problems: list[str]) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_bsub(line)
-    assert [problem.message for problem in caught.value.problems] == problems
 
 
 def test_a_line_wins_over_the_script_that_it_reads() -> None:
@@ -183,22 +44,6 @@ def test_every_option_of_bsub_has_one_meaning() -> None:
         assert bsub_line(f"{option} -n 4 run").quiet == [option]
 
 
-@pytest.mark.parametrize(
-    ("name", "array"),
-    [
-        *(("a", 0), ("a[1]", 1), ("[3-3]", 1), ("a[1-2]", 2), ("a[1,3]", 2)),
-        *(("a[1-9:2]%2", 5), ("a[2-22]", 21)),
-    ],
-)
-def test_a_name_with_elements_is_an_array(name: str, array: int) -> None:
-    assert len(parse_bsub(f"-J '{name}'").get("array", ())) == array
-
-
-def test_a_directive_that_is_commented_out_says_nothing() -> None:
-    script = "#!/bin/sh\n#BSUB -n 2\n##BSUB -n 4\n# BSUB -n 8\n# end of BSUB options\nrun\n"
-    assert parse_bsub(script) == {"slots": 2, "max_slots": None}
-
-
 @pytest.mark.behaviour("SUB-02")
 def test_whole_hosts_are_no_number_of_slots() -> None:
     found = parse_bsub("-P 'a b' -nnodes 2 -alloc_flags 'gpumps smt4' run")
@@ -217,13 +62,6 @@ def test_directives_behind_the_first_command_are_named_and_ignored() -> None:
     found = bsub_line("#!/bin/sh\n\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
     assert found.notes == ["#BSUB -W 10 (line 5, behind the first command)"]
     assert (found.problems, found.fields) == ([], {"slots": 2, "max_slots": None})
-
-
-@pytest.mark.behaviour("SUB-01")
-def test_directives_of_a_script_that_begins_with_a_command_count() -> None:
-    found = bsub_line("#!/bin/sh\nsource setup.sh\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
-    assert (found.problems, found.notes) == ([], [])
-    assert found.fields == {"slots": 2, "max_slots": None, "run_limit": 600}
 
 
 @pytest.mark.behaviour("SUB-01")
@@ -270,66 +108,6 @@ def test_what_is_not_read_is_no_empty_request(text: str, words: str) -> None:
         parse_bsub(text)
 
 
-@pytest.mark.behaviour("SUB-06")
-@pytest.mark.parametrize(
-    "text",
-    [
-        "bsub -n 4 'a; bsub -n 8 b'",
-        "bsub -n 4 a; echo bsub",
-        "cd x; time bsub -n 4 a",
-        "for i in 1 2; do echo $i; done; bsub -n 4 a",
-        "#!/bin/sh\n# one job\nbsub -n 4 \\\n  -J x a  # it's the only one\n",
-        "echo 'run' | bsub -n 4",
-        "sudo -u me bsub -n 4 a",
-        "bsub <<E\n#BSUB -n 4\nbsub -n 8 b\nE\n",
-        "-n 4; -W 10",
-        "N=2; M=${N}; N=4\nX=$(date)\nbsub -n $N -J $X a",
-    ],
-)
-def test_one_call_is_asked_about_wherever_it_stands(text: str) -> None:
-    fields = parse_bsub(text)
-    fields.pop("name", None)
-    assert fields == {"slots": 4, "max_slots": None}
-
-
-@pytest.mark.behaviour("SUB-03")
-@pytest.mark.parametrize(
-    ("line", "fields", "notes"),
-    [
-        (
-            "-n 4 -n 8",
-            {"slots": 4, "max_slots": None},
-            "-n 8 (given twice: the first counts, -n 4)",
-        ),
-        ("-W 1 -W 2", {"run_limit": 60}, "-W 2 (given twice: the first counts, -W 1)"),
-        ("-c 1 -c x", {"cpu_limit": 60}, "-c x (given twice: the first counts, -c 1)"),
-        ("-q a -q b", {"queue": "b"}, "-q a (given twice: the last counts, -q b)"),
-        ("-J a[1-9] -J b", {"name": "b"}, "-J a[1-9] (given twice: the last counts, -J b)"),
-        (
-            "-ext A -extsched B",
-            {"extsched": "B"},
-            "-extsched A (given twice: the last counts, -extsched B)",
-        ),
-        (
-            "-data a -data b",
-            {"unheeded": ("-data b",)},
-            "-data a (given twice: the last counts, -data b)",
-        ),
-        ("-sla a -sla b", {"service_class": "b"}, "-sla a (given twice: the last counts, -sla b)"),
-        ("-q a -q a", {"queue": "a"}, ""),
-    ],
-)
-def test_an_option_given_twice(line: str, fields: dict[str, object], notes: str) -> None:
-    for text in (
-        line,
-        f"#!/bin/sh\n#BSUB {line}\n",
-        "#!/bin/sh\n#BSUB " + line.replace(" -", "\n#BSUB -"),
-    ):
-        found = bsub_line(text)
-        assert (found.problems, found.fields) == ([], fields)
-        assert found.notes == [notes] * bool(notes)
-
-
 @pytest.mark.behaviour("SUB-03")
 def test_what_a_line_overrides_in_its_script_is_noted() -> None:
     script = "#!/bin/sh\n#BSUB -n 16 -q a -R 'select[mem>1]' -o x -sla s\n"
@@ -341,19 +119,6 @@ def test_what_a_line_overrides_in_its_script_is_noted() -> None:
         "-n 16 (the script's, the line has -n 4)",
         "-sla s (the script's, the line has -sla t)",
     ]
-
-
-@pytest.mark.behaviour("SUB-01")
-@pytest.mark.parametrize(
-    ("directive", "fields"),
-    [
-        *(("#BSUB-n 4", 4), ("#BSUB\t-n\t4", 4), ("#BSUB -n 4\r", 4), ("  #BSUB -n 4 # don't", 4)),
-        *(("#BSUB", None), ("#BSUB # -n 4", None), ("#BSUB -J a#b -n 4", 4), ("#BSUBS -n 4", None)),
-    ],
-)
-def test_forms_of_a_directive(directive: str, fields: int | None) -> None:
-    found = bsub_line(f"#!/bin/sh\n{directive}\n#BSUB -W 10\nrun 'it\n")
-    assert (found.problems, found.fields.get("slots"), found.notes) == ([], fields, [])
 
 
 @pytest.mark.behaviour("SUB-06")
@@ -370,33 +135,9 @@ def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
     assert (found.problems, found.fields, found.notes) == ([], {"run_limit": 600}, [note])
 
 
-@pytest.mark.behaviour("SUB-06")
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("-n $N", "($N stands for a value: put it in)"),
-        ("-W ${T}", "(${T} stands for a value: put it in)"),
-        ("-n {threads}", "({threads} stands for a value: put it in)"),
-        ("-n '<NUMBER>'", "(<NUMBER> stands for a value: put it in)"),
-        ("-R 'rusage[mem=$M]'", "($M stands for a value: put it in)"),
-        ("\u2013n 4", "begins with a long dash: write -n"),
-        ("-W 10 \u2013n 4", "begins with a long dash: write -n"),
-    ],
-)
-def test_what_is_not_filled_in_is_said(text: str, words: str) -> None:
-    found = bsub_line(f"#!/bin/sh\n#BSUB {text}\nrun\n")
-    assert words in found.problems[0].message
-    assert found.problems[0].line == 2
-
-
 @pytest.mark.parametrize("text", ['-R \\"span[hosts=1]\\"', "-R '\"span[hosts=1]\"'"])
 def test_quotes_that_a_shell_has_kept(text: str) -> None:
     assert bsub_line(f"#!/bin/sh\n#BSUB {text}\n").fields == {"res_req": ("span[hosts=1]",)}
-
-
-def test_a_script_behind_a_line_may_have_no_directives() -> None:
-    found = bsub_line("bsub -n 4 < job.sh", script="#!/bin/sh\nrun\n")
-    assert (found.problems, found.fields) == ([], {"slots": 4, "max_slots": None})
 
 
 def test_a_time_of_day_without_a_date_is_left_out_where_that_is_asked_for() -> None:

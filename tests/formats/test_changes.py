@@ -59,62 +59,6 @@ def read(*entries: dict[str, Any], instance: Instance = INSTANCE) -> tuple[Chang
     return loads_changes(json.dumps(document), instance)
 
 
-@pytest.mark.behaviour("LOP-07", "RSV-11")
-@pytest.mark.parametrize(
-    ("entry", "change"),
-    [
-        ({"at": "10m", "down": "hostA"}, HostStatus(600, "hostA", "down")),
-        ({"at": 600, "up": "hostA"}, HostStatus(600, "hostA", "up")),
-        ({"at": "1h30m", "close": "hostA"}, HostStatus(5400, "hostA", "closed")),
-        ({"at": "0:10", "open": "hostA"}, HostStatus(600, "hostA", "open")),
-        ({"at": "2026-03-02T09:00:00+01:00", "ok": "hostA"}, HostStatus(3600, "hostA", "ok")),
-        (
-            {"at": 60, "load": {"host": "hostC", "values": {"r1m": 2.5}, "mem": "2G"}},
-            LoadReport(60, "hostC", {"r1m": 2.5, "mem": 2048.0}),
-        ),
-        (
-            {"at": 60, "resize": {"job": "r1", "allocation": "3*hostA"}},
-            Resize(60, "r1", {"hostA": 3}),
-        ),
-        ({"at": 60, "release": {"job": "r1", "slots": "hostA"}}, Release(60, "r1", {"hostA": 1})),
-        ({"at": 60, "end": "r1"}, EarlyEnd(60, "r1")),
-        ({"at": 60, "bkill": "p1"}, Kill(60, "p1")),
-        ({"at": 60, "btop": "p2"}, Moved(60, "p2", "top")),
-        ({"at": 60, "bbot": "p1"}, Moved(60, "p1", "bottom")),
-        (
-            {"at": 60, "bswitch": {"job": "p1", "queue": "night"}},
-            QueueSwitch(60, "p1", "night"),
-        ),
-        (
-            {"at": 60, "bmod": {"job": "p1", "bsub": "-n 3,4 -W 30"}},
-            Modification(60, "p1", {"slots": 3, "max_slots": 4, "run_limit": 1800}),
-        ),
-        (
-            {"at": 60, "bmod": {"job": "p1", "bsub": "-q night", "priority": 3}},
-            Modification(60, "p1", {"queue": "night", "priority": 3}),
-        ),
-        (
-            {"at": 90, "submit": {"id": "n1", "bsub": "-n 2 -W 5 -q night"}},
-            NewJob(Job("n1", 2, queue="night", run_limit=300, submit=90)),
-        ),
-        ({"at": 90, "submit": {"id": 7}}, NewJob(Job("7", 1, queue="day", submit=90))),
-    ],
-)
-def test_what_an_entry_means(entry: dict[str, Any], change: Change) -> None:
-    assert read(entry) == (change,)
-    jsonschema.Draft202012Validator(changes_schema()).validate(
-        {"format": "slotwise-changes/1", "changes": [entry]}
-    )
-
-
-def test_a_group_a_range_and_the_order_of_time() -> None:
-    found = read({"at": 300, "down": "hg host[C-D] hostA"}, {"at": 120, "close": "all"})
-    assert [change.time for change in found] == [120] * 4 + [300] * 4
-    assert [c.host for c in found[4:] if isinstance(c, HostStatus)] == [
-        "hostA", "hostB", "hostC", "hostD",
-    ]  # fmt: skip
-
-
 WRONG = """\
 format: slotwise-changes/1
 changes:
@@ -172,36 +116,6 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_and_path() -> None:
         loads_changes(WRONG, INSTANCE, "changes.yaml")
     said = [str(problem) for problem in caught.value.problems]
     assert [line[: len(wanted)] for line, wanted in zip(said, SAID, strict=True)] == SAID
-
-
-@pytest.mark.parametrize("line", range(2, 23))
-def test_each_of_them_alone_is_told_the_same(line: int) -> None:
-    lines = WRONG.splitlines()
-    with pytest.raises(InputError) as caught:
-        loads_changes("\n".join([*lines[:2], lines[line]]), INSTANCE)
-    (problem,) = caught.value.problems
-    told = f"changes.yaml:{line + 1}: changes[{line - 2}]"
-    assert str(problem).replace("line 3: changes[0]", told).startswith(SAID[line - 2])
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("format: slotwise/1\nchanges: []\n", "must be 'slotwise-changes/1'"),
-        ("changes: []\n", "the key 'format' is missing"),
-        ("format: slotwise-changes/1\nchange: []\n", "did you mean 'changes'?"),
-        ("format: slotwise-changes/1\nchanges: {}\n", "must be a list"),
-        ("format: slotwise-changes/1\nchanges: [3]\n", "must be a mapping"),
-        ("[1, 2]", "must be a mapping"),
-        ("", "must be a mapping"),
-        ("format: slotwise-changes/1\nchanges:\n- {at: 5m, up: [a\n", "not YAML"),
-        ("format: slotwise-changes/1\nchanges: [{at: 5m, at: 6m}]\n", "is given twice"),
-    ],
-)
-def test_what_is_no_file_of_changes(text: str, says: str) -> None:
-    with pytest.raises(InputError) as caught:
-        loads_changes(text, INSTANCE, "changes.yaml")
-    assert says in str(caught.value)
 
 
 def test_a_wrong_kind_of_file_is_one_line(tmp_path: Path) -> None:

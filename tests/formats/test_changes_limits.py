@@ -49,26 +49,6 @@ def test_a_limit_on_a_host_means_what_it_means_in_an_instance(
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "fields"),
-    [
-        ("p", {"bsub": "-W 60/fast"}, {"run_limit": 7200}),
-        ("p", {"run_limit": "60m/fast"}, {"run_limit": 7200}),
-        ("p", {"bsub": "-c 30/slow"}, {"cpu_limit": 1800}),
-        ("r", {"bsub": "-W 60/fast"}, {"run_limit": 7200}),
-        ("r", {"bsub": "-W 60/slow"}, {"run_limit": 3600}),
-        ("anywhere", {"bsub": "-q night -W 60/slow"}, {"queue": "night", "run_limit": 1800}),
-    ],
-)
-def test_bmod_settles_it_for_the_job_as_changed(
-    name: str, given: dict[str, str], fields: dict[str, Any]
-) -> None:
-    change = read(bmod={"job": name, **given})
-    assert change == Modification(10, name, fields)
-    assert isinstance(change, Modification)
-    assert {type(value) for value in change.fields.values()} <= {int, str}
-
-
-@pytest.mark.parametrize(
     ("entry", "told"),
     [
         ({"submit": {"id": "n", "bsub": "-W 60/fast"}}, "submit.run_limit: counts on fast"),

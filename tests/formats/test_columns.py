@@ -14,7 +14,7 @@ import yaml
 from slotwise import InputError, Job, RunningJob, from_document
 from slotwise.model.formats import build as columns
 from slotwise.model.formats import document as d
-from slotwise.model.formats.build import EntryColumns, take_columns
+from slotwise.model.formats.build import take_columns
 from slotwise.model.formats.encode import to_document
 from slotwise.model.formats.reader import loads_with_warnings
 from slotwise.model.generate import generate
@@ -81,16 +81,6 @@ def test_jobs_of_files_have_the_defaults_of_jobs() -> None:
             assert info.default == usual[name], name
 
 
-def test_a_value_is_read_once_unless_it_stands_for_names() -> None:
-    rows = [{"id": str(n), "user": "a", "hosts": "n[1-2]"} for n in range(3)]
-    others, found = take_columns({"name": "x", "pending": rows})
-    assert others == {"name": "x"}
-    users, hosts = found["pending"].column("user"), found["pending"].column("hosts")
-    assert users[0] is users[2]
-    assert hosts[0] == hosts[2]
-    assert hosts[0] is not hosts[2]
-
-
 @pytest.mark.parametrize(
     "row",
     [
@@ -105,13 +95,6 @@ def test_a_value_is_read_once_unless_it_stands_for_names() -> None:
 def test_what_needs_a_closer_look_is_left_to_entries(row: object) -> None:
     _, found = take_columns({"pending": [{"id": "0"}, row]})
     assert found == {}
-
-
-def test_columns_of_rows_and_their_gaps() -> None:
-    rows = EntryColumns.of_rows([{"a": 1}, {"b": None}])
-    assert rows.column("a", 7) == [1, 7]
-    assert rows.column("b", 7) == [7, None]
-    assert rows.column("c", 7) == [7, 7]
 
 
 @pytest.mark.parametrize("sign", ["\\u001b", "\x7f", "\u202e", "\\t", "é"])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
-import os
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +15,7 @@ from slotwise.model.formats.reading import (
     begins_as_log,
     digest,
     file_bytes,
-    is_stream,
     opened,
-    spool,
     stream_bytes,
 )
 from slotwise.model.input_limits import limited
@@ -123,35 +119,3 @@ def test_a_file_that_ends_may_be_long_and_a_stream_may_not(tmp_path: Path) -> No
         for path, most in ((Path("/dev/zero"), "50 bytes .--max-text"),):
             with pytest.raises(InputError, match=most):
                 digest(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "most"),
-    [(b"; a\n", "100,000 bytes .--max-unpacked"), (b"y\n", "5,000 bytes .--max-text")],
-)
-@pytest.mark.parametrize("way", ["spooled", "lines"])
-def test_an_endless_pipe(tmp_path: Path, text: bytes, most: str, way: str) -> None:
-    """One that begins as a log may be as long as one that is unpacked."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    assert is_stream(pipe)
-
-    def feed() -> None:
-        with open(pipe, "wb", buffering=0) as file:
-            try:
-                while True:
-                    file.write(text * 1000)
-            except OSError:
-                pass
-
-    feeder = threading.Thread(target=feed, daemon=True)
-    feeder.start()
-    read = {
-        "spooled": lambda: spool(pipe, tmp_path / "copy", "pipe", begins_as_log),
-        "lines": lambda: list(log_lines(pipe)),
-    }
-    with limited(text=5_000, unpacked=100_000), pytest.raises(InputError, match=most):
-        read[way]()
-    feeder.join(20)
-    assert not feeder.is_alive()
-    assert not (tmp_path / "copy").exists() or (tmp_path / "copy").stat().st_size < 3_000_000

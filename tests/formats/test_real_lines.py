@@ -5,24 +5,8 @@ tests/data/bsub-lines.txt: the options of job scripts in public repositories, na
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-
 import pytest
 from slotwise.model.formats.bsub import bsub_line
-
-LINES = (Path(__file__).parents[1] / "data" / "bsub-lines.txt").read_text().splitlines()
-
-
-@pytest.mark.behaviour("SUB-02")
-@pytest.mark.parametrize("line", LINES)
-def test_a_real_line_is_read(line: str) -> None:
-    found = bsub_line(line)
-    assert found.problems == []
-    words = shlex.split(line)
-    if "-n" in words:
-        assert found.fields["slots"] == int(words[words.index("-n") + 1])
-    assert len(found.fields.get("res_req", ())) == sum(word.startswith("-R") for word in words)
 
 
 @pytest.mark.behaviour("SUB-03")

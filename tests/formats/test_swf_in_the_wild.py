@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from slotwise import InputError, Instance
+from slotwise import InputError
 from slotwise.cli.main import app
 from slotwise.model.formats.file_format import DefaultLimit, ReadOptions
 from slotwise.model.sources.swf import (
     ONLY_PARTS,
-    PARTS,
     PRECEDING_IGNORED,
     ROUNDED,
     TITLES,
@@ -76,14 +75,6 @@ def test_a_second_title_is_a_malformed_record() -> None:
     assert len(parse_swf(["job submit", line(1)]).problems) == 1
 
 
-def test_parts_of_a_job_are_passed_over_beside_its_own_line() -> None:
-    lines = [line(1, c4=300), line(1, c4=100, c11=2), line(1, c4=200, c11=3), line(2)]
-    log = parse_swf(lines)
-    assert log.workload.job.tolist() == [1, 2]
-    assert log.workload.run_time.tolist() == [300, 100]
-    assert log.workload.notes == {PARTS: 2}
-
-
 def test_parts_without_a_line_of_the_job_are_added_up() -> None:
     log = parse_swf([line(1, c4=100, c11=2), line(1, c4=50, c11=4), line(2)])
     assert log.workload.run_time.tolist() == [150, 100]
@@ -110,17 +101,6 @@ def test_the_date_of_second_zero(header: str, origin: str | None) -> None:
     assert (None if found is None else found.isoformat()) == origin
 
 
-def test_a_date_as_the_moment_of_an_import(tmp_path: Path) -> None:
-    log, cut = tmp_path / "log.swf", tmp_path / "cut.yaml"
-    log.write_text(HEADER + JOBS)
-    for at in ("1996-09-23T14:02:11+02:00", "1996-09-23T12:02:11Z", "100"):
-        assert run("import", "swf", log, "--at", at, "-o", cut)[0] == 0
-        made = sw.load(cut)
-        assert (made.now, made.origin) == (100, "1996-09-23T14:00:31+02:00")
-        assert [item.job.id for item in made.running] == ["1"]
-        assert [job.id for job in made.pending] == ["2"]
-
-
 @pytest.mark.parametrize("at", ["1996-09-24T14:02:11+02:00", "1990-01-01T00:00:00Z", "5000"])
 def test_a_moment_outside_the_log_is_refused(tmp_path: Path, at: str) -> None:
     log = tmp_path / "log.swf"
@@ -137,35 +117,6 @@ def test_a_date_needs_a_log_that_says_its_own(tmp_path: Path) -> None:
     code, said = run("import", "swf", log, "--at", "1996-09-23T14:02:11+02:00")
     assert code == 2
     assert "UnixStartTime" in said
-
-
-def site(*queues: str) -> Instance:
-    """Ten slots, and these queues."""
-    return Instance(
-        sw.Cluster((sw.Host("n1", 10),)),
-        queues=tuple(sw.Queue(name) for name in queues),
-        params=sw.Params(default_queue=queues[0]),
-    )
-
-
-@pytest.mark.parametrize(
-    ("header", "queues", "found", "told"),
-    [
-        ("; Queue: 1 batch\n; Queue: 2 Interactive\n", ("batch", "interactive"), None, 0),
-        ("; Queue: 1 [batch:1]\n; Queue: 2 - interactive\n", ("batch", "interactive"), None, 0),
-        ("", ("1", "2"), None, 0),
-        ("; Queue: 1 batch\n", ("batch", "night"), ["batch", "batch"], 1),
-        ("", ("normal", "night"), ["normal", "normal"], 2),
-    ],
-)
-def test_queues_of_a_log_are_the_sites(
-    tmp_path: Path, header: str, queues: tuple[str, ...], found: list[str] | None, told: int
-) -> None:
-    log = tmp_path / "log.swf"
-    log.write_text(header + JOBS)
-    read = SwfLogFile().read(log, ReadOptions(cluster=site(*queues)))
-    assert [job.queue for job in read.instance.future] == (found or list(queues))
-    assert sum("is not the site's" in remark for remark in read.remarks) == told
 
 
 @pytest.mark.behaviour("DEP-06")
@@ -220,15 +171,6 @@ def test_a_log_without_requests_says_what_helps(tmp_path: Path, command: str) ->
     code, said = run(*words, log, *hosts, *policy, "--default-limit", "2x")
     assert code == 0
     assert "19 × no requested time in the log: 2x of the run time taken" in said
-
-
-def test_a_refusal_names_the_option_that_helps(tmp_path: Path) -> None:
-    log = tmp_path / "log.swf"
-    log.write_text("; MaxProcs: 10\n" + JOBS + "3 x\n")
-    code, said = run("replay", log)
-    assert (code, said.count("--keep-going")) == (2, 1)
-    log.write_text("; MaxProcs: 10\n3 x\n")
-    assert "--keep-going" not in run("replay", log)[1]
 
 
 def test_later_bursts_have_no_time_of_submission(tmp_path: Path) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import threading
 from functools import partial
 
 import pytest
 import slotwise as sw
-from forked import program
-from sampling import some
 from slotwise import library
 from slotwise.model.errors import Cancelled
 from slotwise.model.formats.objects import require_sound
@@ -18,45 +14,6 @@ from slotwise.model.formats.requirements import check_requirements
 from slotwise.model.formats.rules import check_jobs, rule_findings
 from slotwise.model.generate import generate
 from slotwise.model.progress import EVERY
-
-#: A program whose handler of a signal cancels; the signal comes at the n-th poll of the look.
-PROGRAM = """
-import json, os, signal, sys, threading
-from functools import partial
-import slotwise as sw
-from slotwise import library
-from slotwise.model.generate import generate
-
-number, left = int(sys.argv[1]), [int(sys.argv[2])]
-cancel = threading.Event()
-signal.signal(number, lambda *_: cancel.set())
-
-class Signalled(library.Patience):
-    def __call__(self):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), number)
-        super().__call__()
-
-library.Patience = partial(Signalled, seconds=0.0)
-instance = generate(hosts=600, running=900, pending=6, seed=3)
-plan = sw.plan(instance, "time-based", cancel=cancel)
-jobs = [job.id for job in instance.pending]
-print(json.dumps([plan.cut, plan.notes, [item.job for item in plan] == jobs]))
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("poll", some([1, 3], 1))
-def test_a_signal_ends_the_look_with_a_plan_that_names_all_jobs(
-    how: signal.Signals, poll: int
-) -> None:
-    done = program(PROGRAM, int(how), poll)
-    assert done.returncode == 0, done.stderr
-    cut, notes, all_named = json.loads(done.stdout)
-    assert cut
-    assert notes == ["cut short by the limit before the first job was looked at"]
-    assert all_named
 
 
 def test_other_calls_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,15 +31,6 @@ def test_what_is_no_job_has_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     cancel.set()
     with pytest.raises(Cancelled):
         sw.plan(sw.Instance(sw.Cluster((sw.Host("a", 1),)), pending=(None,)), cancel=cancel)  # type: ignore[arg-type]
-
-
-def test_a_look_that_takes_no_time_is_finished() -> None:
-    """A call that is cancelled at once still says what is wrong with a small instance."""
-    cancel = threading.Event()
-    cancel.set()
-    wrong = sw.Instance(sw.Cluster((sw.Host("a", -1),)))
-    with pytest.raises(sw.InputError):
-        sw.plan(wrong, cancel=cancel)
 
 
 def test_rules_across_jobs_are_ended_too() -> None:

@@ -90,18 +90,6 @@ def test_bad_calls(log: Path, call: object, wrong: str) -> None:
         call(log)  # type: ignore[operator]
 
 
-def test_what_is_malformed_is_refused_or_remarked(tmp_path: Path) -> None:
-    path = tmp_path / "odd.swf"
-    good = "1 0 -1 60 3 -1 -1 3 90 -1 1 1 1 1 1 1 -1 -1\n"
-    path.write_text(f"; MaxProcs: 4\n{good}2 x\n")
-    with pytest.raises(sw.InputError, match=r"odd\.swf:3: "):
-        sw.read_log(path)
-    read = sw.read_log(path, keep_going=True)
-    assert len(read) == 1
-    assert len(read.remarks) == 1
-    assert "odd.swf:3: " in read.remarks[0]
-
-
 def test_every_long_call_takes_cancel_and_on_progress() -> None:
     """The old names of forecast work for one release, with a warning."""
     for name in ("plan", "forecast", "simulate", "replay", "backtest"):

@@ -7,12 +7,11 @@ import json
 import pickle
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +19,6 @@ import slotwise as sw
 
 HEADLINE = sw.load(sw.example("headline"))
 JOINT = sw.load(sw.example("joint-wins"))
-#: Names that are no objects of ours but types for annotations.
-TYPES = {"Change", "Method", "ObjectiveName", "OnProgress", "Reservation", "Status"}
 
 
 #: What one of everything that a call returns is called.
@@ -53,15 +50,6 @@ def results() -> dict[str, Any]:
 
 def test_all_results_have_a_name() -> None:
     assert tuple(results()) == NAMES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_results_survive_pickling(name: str) -> None:
-    value = results()[name]
-    assert value
-    again = pickle.loads(pickle.dumps(value))
-    assert again == value
-    assert type(again) is type(value)
 
 
 def test_errors_survive_pickling_with_their_problems() -> None:
@@ -112,39 +100,6 @@ def test_a_job_without_a_start_is_told_with_its_reason() -> None:
     plan = sw.plan(replace(HEADLINE, pending=(huge,)), "optimal")
     with pytest.raises(KeyError, match="has no start in this plan: "):
         plan["huge"]
-
-
-@pytest.mark.parametrize("value", ["x", None, float("nan"), -1, True])
-def test_limits_must_be_numbers(value: Any) -> None:
-    if value is None:
-        assert sw.plan(HEADLINE, "greedy", time_limit=value)
-        return
-    with pytest.raises(sw.InputError, match="time_limit is"):
-        sw.plan(HEADLINE, time_limit=value)
-
-
-@pytest.mark.parametrize("name", ["plan", "greedy plan", "comparison", "simulation"])
-def test_it_has_a_length_and_a_frame(name: str) -> None:
-    value = results()[name]
-    rows = list(value)
-    frame = value.to_frame()
-    assert len(value) == len(rows) == len(frame) >= 2
-    assert list(frame["job"]) == [row.job for row in rows]
-    assert list(frame["job"]) == [value[row.job].job for row in rows]
-
-
-@pytest.mark.parametrize("method", get_args(sw.Method))
-def test_nothing_pending_is_a_plan_all_the_same(method: sw.Method) -> None:
-    idle = replace(HEADLINE, pending=())
-    plan = sw.plan(idle, method, effort=1)
-    assert plan
-    assert len(plan) == 0
-    assert {"job", "start", "finish", "allocation"} <= set(plan.to_frame().columns)
-    assert set(sw.compare(idle, effort=1, methods=True).to_frame().columns) >= {
-        "job",
-        "greedy_simulated",
-        "as_configured",
-    }
 
 
 class _Reader(HTMLParser):
@@ -239,56 +194,6 @@ def test_every_long_call_can_be_cancelled(name: str) -> None:
         assert found.cycles == 0
 
 
-def test_a_simulation_stops_where_it_is_told_to() -> None:
-    cancel = threading.Event()
-
-    def stop(progress: sw.Progress) -> None:
-        if progress.time:
-            cancel.set()
-
-    found = sw.simulate(JOINT, cycle=0, cancel=cancel, on_progress=stop)
-    whole = sw.simulate(JOINT, cycle=0)
-    assert whole.complete
-    assert not found.complete
-    assert 0 < found.time < whole.time
-    assert found.starts.items() <= whole.starts.items()
-
-
-def test_plans_in_threads_are_those_in_turn() -> None:
-    names = ("headline", "joint-wins", "cu-maxcus-range", "memory-phases")
-
-    def work(name: str) -> tuple[Any, ...]:
-        instance = sw.load(sw.example(name))
-        return (
-            sw.plan(instance, "optimal", effort=1),
-            sw.plan(instance, "time-based"),
-            sw.simulate(instance).jobs,
-            sw.dump(instance),
-        )
-
-    in_turn = [work(name) for name in names]
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(work, names)) == in_turn
-
-
-def test_one_instance_is_planned_in_two_threads_at_once() -> None:
-    with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda _: sw.plan(JOINT, effort=1), range(2)))
-    assert both[0] == both[1] == results()["plan"]
-
-
-def test_what_the_model_is_made_of_is_exported() -> None:
-    """Every class that an annotation of the public calls or of an instance names."""
-    for name in ("Cluster", "Host", "Job", "Queue", "RunningJob", "Params", "Limit", "User"):
-        assert inspect.isclass(getattr(sw, name))
-    assert get_args(sw.Method) == ("greedy", "time-based", "optimal", "milp", "slurm")
-    assert "lexicographic" in get_args(sw.ObjectiveName)
-    assert "heuristic" in get_args(sw.Status)
-    assert "configured" in get_args(sw.Reservation)
-    for name in set(dir(sw)) - TYPES - {"__version__"}:
-        assert getattr(sw, name).__doc__
-
-
 @pytest.mark.parametrize("name", ["plan", "compare", "explain", "ask", "simulate"])
 def test_long_calls_keep_their_signature_and_take_cancel_and_progress(name: str) -> None:
     parameters = inspect.signature(getattr(sw, name)).parameters
@@ -347,18 +252,6 @@ def test_the_judge_itself_sees_an_overbooked_host() -> None:
     assert validate(asleep, idle) == sw.validate(asleep, idle) == []
 
 
-def test_numbers_of_numpy_are_taken_as_options() -> None:
-    given, one = sw.load(sw.example("headline")), np.int64(1)
-    assert len(sw.plan(given, first=one)) == 1
-    plain = sw.plan(given, margin=60)
-    assert sw.plan(given, margin=np.int64(60), workers=one) == plain
-    planner = sw.Planner(given, tolerance=np.int32(60), margin=np.uint8(0))
-    planner.advance(np.int64(5))
-    assert type(planner.instance.now) is int
-    start = sw.simulate(given, cycle=np.int64(30))["job5"].start
-    assert type(start) is int
-
-
 def test_a_job_in_memory_is_asked_about_like_a_line() -> None:
     given = sw.load(sw.example("headline"))
     of_line = sw.ask(given, "-n 2 -W 10 x")
@@ -370,23 +263,6 @@ def test_a_job_in_memory_is_asked_about_like_a_line() -> None:
         sw.ask(given, sw.Job("zz", 0))
     with pytest.raises(sw.InputError, match="unknown queue 'nosuch'"):
         sw.ask(given, sw.Job("zz", 1, queue="nosuch"))
-
-
-def test_a_job_without_a_queue_is_in_that_of_a_file() -> None:
-    def queue_of(*queues: str, **params: str) -> str:
-        made = sw.instance(
-            [sw.Host("a", 4)],
-            pending=[sw.Job("x")],
-            running=[sw.RunningJob(sw.Job("r"), 0, {"a": 1})],
-            queues=map(sw.Queue, queues),
-            params=sw.Params(**params),
-        )
-        assert made.running[0].job.queue == made.pending[0].queue
-        return made.pending[0].queue
-
-    assert queue_of("normal") == "normal"
-    assert queue_of("a", "b", default_queue="b") == "b"
-    assert queue_of("a", "default") == "default"
 
 
 @cache

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from loop_lab import MINUTE, host, instance, job, run, running
 from sampling import some
 from slotwise import (
-    Change,
     EarlyEnd,
     HostStatus,
     InputError,
     Instance,
     Kill,
-    LoadReport,
     Modification,
     Moved,
     NewJob,
-    Params,
     Queue,
     QueueSwitch,
     Release,
-    Resize,
     Simulation,
-    Thresholds,
     measure,
 )
-from slotwise.model.changes import STATUSES, status_after
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session
@@ -49,60 +42,6 @@ def line(*names: str, **more: object) -> Instance:
 def order(result: Simulation) -> list[str]:
     starts = result.starts
     return sorted(starts, key=starts.__getitem__)
-
-
-@pytest.mark.behaviour("ARR-01", "LOP-07")
-def test_bmod_of_the_limit_of_an_array_is_named_and_the_rest_of_it_done() -> None:
-    """It changed nothing and nobody said so."""
-    elements = [job(f"7[{n}]", 1, minutes=10, array_limit=1) for n in (1, 2, 3)]
-    fields = {"array_limit": 3, "run_limit": 5 * MINUTE}
-    changes = (Modification(60, "7[2]", fields), Modification(60, "7[3]", {"array_limit": 1}))
-    result = run(one_host(*elements), changes=changes)
-    assert [result.starts[f"7[{n}]"] for n in (1, 2, 3)] == [0, 10 * MINUTE, 15 * MINUTE]
-    (note,) = result.notes
-    assert "7[2] at 60 s" in note
-    assert "how many elements of its array may run at once stays as it is" in note
-
-
-@pytest.mark.behaviour("LOP-07")
-@pytest.mark.parametrize(
-    ("commands", "wanted"),
-    [
-        ([], "abcd"),
-        ([Moved(60, "d", "top")], "adbc"),
-        ([Moved(60, "b", "bottom")], "acdb"),
-        ([Moved(60, "c", "top"), Moved(70, "d", "top")], "adcb"),
-        ([Moved(60, "b", "bottom"), Moved(60, "c", "bottom")], "adbc"),
-        ([Moved(60, "d", "top"), Moved(61, "d", "bottom")], "abcd"),
-        ([Moved(60, "a", "bottom")], "abcd"),
-        ([Moved(60, "b", "bottom"), NewJob(job("e", 2, minutes=10, submit=90))], "acdbe"),
-        ([Modification(60, "d", {"priority": 7})], "adbc"),
-        ([Moved(60, "b", "top"), Modification(61, "c", {"priority": 7})], "acbd"),
-        ([Kill(60, "b")], "acd"),
-        ([EarlyEnd(120, "a"), Kill(120, "b")], "acd"),
-    ],
-)
-@pytest.mark.parametrize("fairshare", [False, True])
-def test_the_order_of_waiting_jobs(commands: list[Change], wanted: str, fairshare: bool) -> None:
-    """The same in the quick order and where share accounts decide among users."""
-    shares = (("user", 1),) if fairshare else None
-    problem = line(*"abcd", queues=(Queue("q", user_shares=shares),))
-    result = run(problem, changes=commands)
-    assert "".join(order(result)) == wanted
-    runs_already = commands == [Moved(60, "a", "bottom")]
-    assert len(result.notes) == runs_already
-
-
-@pytest.mark.behaviour("LOP-07")
-def test_btop_stays_within_queue_and_priority() -> None:
-    problem = one_host(
-        job("a", 2, minutes=10, submit=-9),
-        job("high", 2, minutes=10, priority=5, submit=-8),
-        job("b", 2, minutes=10, submit=-7),
-        job("f", 2, minutes=10, queue="fast", submit=-6),
-        queues=TWO_QUEUES,
-    )
-    assert order(run(problem, changes=[Moved(60, "b", "top")])) == ["f", "high", "b", "a"]
 
 
 @pytest.mark.behaviour("LOP-07")
@@ -146,27 +85,6 @@ def test_a_new_run_limit_holds_for_jobs_that_wait_and_that_run() -> None:
 
 
 @pytest.mark.behaviour("LOP-07")
-@pytest.mark.parametrize(
-    ("fields", "start", "hosts"),
-    [
-        ({"slots": 1, "max_slots": None}, 60, {"B": 1}),
-        ({"res_req": ("span[ptile=1]",)}, 600, {"A": 1, "B": 1}),
-        ({"begin": 1000}, 1020, {"A": 2}),
-        ({"begin": 30}, 600, {"A": 2}),
-    ],
-)
-def test_what_a_modified_job_asks_for_counts_from_then_on(
-    fields: dict[str, object], start: int, hosts: dict[str, int]
-) -> None:
-    problem = instance(
-        host("A", 2), host("B", 1), pending=(job("a", 2, minutes=10), job("b", 2, minutes=10))
-    )
-    problem = replace(problem, params=Params(mbd_sleep_time=60))
-    result = run(problem, changes=[Modification(50, "b", fields)])
-    assert (result["b"].start, result["b"].hosts) == (start, hosts)
-
-
-@pytest.mark.behaviour("LOP-07")
 def test_a_job_before_its_begin_time_can_be_changed_and_killed() -> None:
     late = job("late", 2, minutes=10, begin=3000)
     sooner = run(one_host(late), changes=[Modification(60, "late", {"begin": 600})])
@@ -190,53 +108,6 @@ def test_released_slots_are_free_at_once() -> None:
         left = run(problem, changes=[Release(120, "r", slots)])
         assert len(left.notes) == 1
         assert left["p"].start == 3600
-
-
-@pytest.mark.parametrize("first", STATUSES)
-@pytest.mark.parametrize("then", STATUSES)
-def test_closing_and_being_down_are_separate(first: str, then: str) -> None:
-    """A closed host that comes back is still closed; one that opens while down is still down."""
-    known = {
-        ("closed", "down", "up"): "closed",
-        ("down", "closed", "open"): "down",
-        ("down", "open"): "down",
-        ("closed", "up"): "closed",
-        ("closed", "down", "ok"): "ok",
-        ("down", "closed", "up"): "closed",
-    }
-    for steps, wanted in known.items():
-        state = "ok"
-        for step in steps:
-            state = status_after(state, step)
-        assert state == wanted
-    both = status_after(status_after("ok", first), then)
-    assert status_after(status_after(both, "up"), "open") == "ok"
-
-
-@pytest.mark.behaviour("LOP-07")
-def test_a_closed_host_that_was_down_takes_nothing_until_it_is_opened() -> None:
-    changes = [
-        HostStatus(10, "A", "closed"),
-        HostStatus(60, "A", "down"),
-        HostStatus(300, "A", "up"),
-        HostStatus(900, "A", "open"),
-    ]
-    result = run(one_host(job("a", 2, minutes=10)), changes=changes)
-    assert (result["a"].requeues, result["a"].start) == (1, 900)
-
-
-@pytest.mark.behaviour("RSV-11")
-def test_reported_load_suspends_and_lets_go_on() -> None:
-    busy = Queue("q", thresholds=Thresholds(sched={"r1m": 1.0}, stop={"r1m": 2.0}))
-    problem = instance(
-        host("A", 2, load={"r1m": 0.1}),
-        queues=(busy,),
-        pending=(job("a", 1, minutes=10), job("b", 1, minutes=10, begin=200)),
-    )
-    changes = [LoadReport(120, "A", {"r1m": 3.0}), LoadReport(300, "A", {"r1m": 0.1})]
-    result = run(problem, changes=changes)
-    assert (result["a"].suspensions, result["a"].end) == (1, 600 + 180)
-    assert result["b"].start == 300
 
 
 COMMANDS = (
@@ -284,37 +155,3 @@ def test_a_checkpoint_anywhere_among_changes_changes_nothing(method: str, fairsh
         assert again.result() == wanted
     with pytest.raises(InputError, match="other changes"):
         load(save(session()), problem, changes=COMMANDS[:-1])
-
-
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        (Kill(60, "x"), "there is no such job"),
-        (Kill(5000, "a"), "it has ended"),
-        (Moved(60, "a", "top"), "it does not wait then"),
-        (QueueSwitch(60, "a", "fast"), "it runs already"),
-        (Modification(60, "a", {"slots": 1}), "only its run limit"),
-        (EarlyEnd(60, "b"), "it does not run then"),
-        (Kill(30, "later"), "it is not submitted yet"),
-        (Resize(60, "b", {"A": 1}), "it does not run then"),
-    ],
-)
-def test_what_means_nothing_is_left_out_with_a_note(command: Change, why: str) -> None:
-    problem = line("a", "b", queues=TWO_QUEUES)
-    problem = replace(problem, future=(job("later", 2, minutes=10, submit=90),))
-    result = run(problem, changes=[command, LoadReport(5000, "A", {})])
-    (note,) = result.notes
-    assert why in note
-    assert f"at {command.time} s" in note
-    assert result.starts == run(problem).starts
-
-
-def test_changes_happen_in_the_order_of_time_whatever_their_order_in_the_list() -> None:
-    problem = line(*"abcd")
-    commands = [Moved(60, "d", "top"), Moved(90, "c", "top"), Kill(120, "b")]
-    results = {
-        tuple(run(problem, changes=list(some)).starts.items())
-        for some in (commands, commands[::-1], [commands[1], commands[2], commands[0]])
-    }
-    assert len(results) == 1
-    assert all(a.time <= b.time for a, b in pairwise(commands))

@@ -68,24 +68,6 @@ def texts() -> list[tuple[str, str]]:
     return [("loop", loop_text()), *(("replay", replay_text(policy)) for policy in POLICIES)]
 
 
-def test_every_flipped_bit_of_a_whole_file_is_refused() -> None:
-    """The unsealing alone, for it is what stands before everything else."""
-    text = replay_text("easy")
-    data = text.encode()
-    assert unseal_checkpoint(text, "replay")
-    accepted = []
-    for place in range(len(data)):
-        for bit in range(8):
-            changed = bytearray(data)
-            changed[place] ^= 1 << bit
-            try:
-                unseal_checkpoint(changed.decode(), "replay")
-            except (InputError, UnicodeDecodeError):
-                continue
-            accepted.append((place, bit))
-    assert accepted == []
-
-
 @pytest.mark.parametrize("number", range(1 + len(POLICIES)))
 def test_flips_cuts_and_additions_are_refused_in_one_line(tmp_path: Path, number: int) -> None:
     engine, text = texts()[number]
@@ -169,21 +151,6 @@ def test_a_checkpoint_is_written_when_its_time_has_come(tmp_path: Path) -> None:
         if path.exists() and (not written or written[-1] != path.read_text()):
             written.append(path.read_text())
     assert written == ["63", "126", "189", "252"]
-
-
-@pytest.mark.parametrize(
-    ("every", "seconds"),
-    [
-        ("0.2s", 0.2),
-        ("0.2", 0.2),
-        ("0.5m", 30.0),
-        ("1m0.5s", 60.5),
-        ("60s", 60.0),
-        ("1:30", 5400.0),
-    ],
-)
-def test_intervals_have_units_and_fractions(tmp_path: Path, every: str, seconds: float) -> None:
-    assert Checkpoints.of(tmp_path / "point", every).every == seconds
 
 
 @pytest.mark.parametrize(
@@ -290,28 +257,3 @@ def test_twenty_five_kills_at_random_instants_change_nothing(tmp_path: Path, nam
     """A hundred in all: a resumed run equals an undisturbed one, byte by byte."""
     command = files(tmp_path)[name]
     assert kill_often(command, tmp_path / "runs", 25, name) >= 1
-
-
-WHOLE_LIMIT = """
-format: slotwise/1
-hosts: [{name: a, slots: 1, type: X}, {name: b, slots: 1, type: Y}]
-queues:
-  - {name: default, RES_REQ: type==any, EXCLUSIVE: Y, QJOB_LIMIT: 4}
-  - {name: high, PRIORITY: 10}
-limits: [{name: u, PER_USER: all, SLOTS: 2}]
-pending:
-  - {id: 1, slots: 1, user: u, res_req: "select[type==X]", run_limit: 1m, exclusive: true}
-  - {id: 2, slots: 2, user: u, run_limit: 1m, exclusive: true}
-future: [{id: 3, slots: 1, user: u, queue: high, run_limit: 1m, run_time: 1s}]
-"""
-
-
-def test_a_limit_of_a_queue_stays_the_same_number() -> None:
-    """A limit without a use was 4 before the checkpoint and 4.0 behind it."""
-    instance = sw.loads(WHOLE_LIMIT)
-    session = Session(instance, settings_for(instance), keep_log=True)
-    session.begin()
-    for _ in range(3):
-        text = save(session)
-        assert save(load(text, instance)) == text
-        session.advance()

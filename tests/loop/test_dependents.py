@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from precedence_cases import case, holds
-from sampling import some
-from slotwise import Cluster, Host, Instance, Job, Kill, Modification, Params, RunningJob, measure
+from slotwise import Cluster, Host, Instance, Job, Kill, Modification, Params, RunningJob
 from slotwise.model.pending import Pending
 from slotwise.solver.scheduler import checkpoints
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.history import snapshot_at, snapshot_of
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session, simulate
@@ -27,32 +24,6 @@ def site(*jobs: Job, slots: int = 8, **more: Any) -> Instance:
 def starts(instance: Instance, **how: Any) -> dict[str, int | None]:
     found = simulate(instance, **{"cycle": 0, **how})
     return {record.job: record.start for record in found.jobs}
-
-
-@pytest.mark.behaviour("DEP-03")
-@pytest.mark.parametrize("seed", some(range(40), 12))
-def test_nobody_starts_before_his_condition_holds(seed: int) -> None:
-    given = case(seed, jobs=5)
-    thinks = {job.id: job.think_time for job in given.instance.pending}
-    for how in ({"cycle": 0}, {"cycle": 3}, {"cycle": 0, "reservation": "time-based", "top": 5}):
-        found = simulate(given.instance, **how)  # type: ignore[arg-type]
-        begun = {item.job: item.start for item in found.jobs if item.start is not None}
-        ended = {item.job: item.end for item in found.jobs if item.end is not None}
-        assert len(ended) == len(given.instance.pending) + len(given.instance.running)
-        for name, tree in given.trees.items():
-            assert holds(tree, begun[name] - thinks[name], begun, ended), (seed, how, name)
-
-
-def test_a_job_stands_in_no_queue_before() -> None:
-    first = Job("1", 8, run_limit=100)
-    waits = Job("2", 8, priority=9, run_limit=10, dependency="done(1)")
-    other = Job("3", 8, run_limit=10, submit=1)
-    assert starts(site(first, waits, other)) == {"1": 0, "2": 100, "3": 110}
-    found = simulate(site(first, waits, other))
-    columns = {row["job"]: row["effective_submit"] for row in (r.to_dict() for r in found.jobs)}
-    assert columns == {"1": 0, "2": 100, "3": 1}
-    # By itself the cycle of the next minute lets it go.
-    assert starts(site(first, waits, other), cycle=60)["2"] == 120
 
 
 @pytest.mark.behaviour("DEP-01")
@@ -131,15 +102,6 @@ def test_orphans_are_killed() -> None:
     assert (found["2"], found["3"]) == (("killed", 140), ("killed", 230))
 
 
-@pytest.mark.behaviour("DEP-06")
-def test_think_time_in_the_loop() -> None:
-    jobs = (
-        Job("1", 8, run_limit=100),
-        Job("2", 8, run_limit=5, dependency="ended(1)", think_time=30),
-    )
-    assert starts(site(*jobs))["2"] == 130
-
-
 def test_bkill_and_bmod() -> None:
     one, two = Job("1", 8, run_limit=100), Job("2", 8, run_limit=5, dependency="done(1)")
     killed = starts(site(one, two), changes=[Kill(20, "1")])
@@ -180,55 +142,6 @@ def test_a_checkpoint_knows_who_waits() -> None:
         while again.advance():
             pass
         assert [record.to_dict() for record in again.result().jobs] == right
-
-
-@pytest.mark.behaviour("DEP-05")
-def test_the_loop_run_on_is_the_plan_of_a_chain() -> None:
-    instance = site(
-        Job("2", 1, run_limit=30, dependency="done(3)"),
-        Job("3", 8, run_limit=100),
-        Job("4", 1, run_limit=30, dependency="started(2)"),
-    )
-    assert simulated_starts(instance, "greedy") == {"3": 0, "2": 100, "4": 100}
-
-
-def test_a_wait_counts_from_when_others_let_a_job_go() -> None:
-    given = site(
-        Job("1", 8, run_limit=200),
-        Job("2", 8, run_limit=100, submit=0, dependency="ended(1)", think_time=25),
-        Job("3", 4, run_limit=100, submit=0),
-    )
-    ran = simulate(given, cycle=0)
-    # 3 starts at 200, so that 2, let go at 225, waits for its slots.
-    assert [ran[name].start for name in "123"] == [0, 300, 200]
-    assert [ran[name].wait for name in "123"] == [0, 75, 200]
-    assert ran["2"].submit == 0
-    found = measure(ran)
-    assert found.mean_wait == pytest.approx((75 + 200) / 3)
-    assert found.mean_bounded_slowdown == pytest.approx((1 + 1.75 + 3) / 3)
-
-
-@pytest.mark.parametrize(("submit", "start"), [(0, 130), (90, 130), (110, 130), (500, 500)])
-@pytest.mark.parametrize(
-    "condition", ["ended(1)", "done(1)", "done(1) && started(1)", "done(1) || exit(1)"]
-)
-def test_think_time_counts_from_the_end_of_the_other(
-    submit: int, start: int, condition: str
-) -> None:
-    given = replace(
-        site(Job("1", 8, run_limit=100)),
-        future=(Job("2", 8, run_limit=5, submit=submit, dependency=condition, think_time=30),),
-    )
-    ran = simulate(given, cycle=0)
-    assert (ran["2"].start, ran["2"].wait) == (start, 0)
-
-
-def test_slots_are_not_idle_while_a_job_waits_that_others_hold_back() -> None:
-    given = site(
-        Job("1", 4, run_limit=100),
-        Job("2", 4, run_limit=100, dependency="ended(1)", think_time=50),
-    )
-    assert measure(simulate(given, cycle=0)).idle_while_waiting == 0
 
 
 def test_a_checkpoint_keeps_since_when_a_job_waits() -> None:

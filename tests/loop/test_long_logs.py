@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
-import struct
-import subprocess
-import sys
-import tracemalloc
-from base64 import b64encode
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,102 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
-from slotwise import Cluster, Host, InputError, Instance, Job, JobRecord, Simulation, measure
+from slotwise import Cluster, Host, InputError, Instance, Job, Simulation
 from slotwise.cli.output import write_records
 from slotwise.model import compact
-from slotwise.model.compact import IntTable, Joined, NamePlaces, narrow
-from slotwise.model.formats.file_format import ReadOptions
+from slotwise.model.compact import Joined
 from slotwise.model.sources.swf import RecordedStarts, SwfJobs
-from slotwise.model.sources.trace import SwfLogFile
 from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.events import EventQueue
 from slotwise.solver.scheduler.job_state import EndedJobs, JobState
-from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import SlotSpans, compare_waits
-from slotwise.solver.scheduler.simulation import Session, simulate
+from slotwise.solver.scheduler.metrics import SlotSpans
+from slotwise.solver.scheduler.simulation import simulate
 
 quick = examples(40)
-
-#: Bytes that one more job of a log may take at most, over reading, simulating and writing.
-MAX_A_JOB = 130
-
-
-def write_log(path: Path, count: int) -> None:
-    """A short queue all the time, so that only the length of the log grows."""
-    draw = random.Random(1)
-    lines = ["; MaxProcs: 32"]
-    for number in range(count):
-        run = draw.randint(60, 400)
-        values = (number + 1, number * 60, 5, run, draw.randint(1, 6), 600, draw.randint(1, 9))
-        lines.append("{} {} {} {} -1 -1 -1 {} {} -1 1 {} -1 -1 -1 -1 -1 -1".format(*values))
-    path.write_text("\n".join(lines))
-
-
-def peak(folder: Path, count: int) -> int:
-    """Most bytes in use while a log is simulated, measured and written out."""
-    log = folder / f"{count}.swf"
-    write_log(log, count)
-    tracemalloc.start()
-    contents = SwfLogFile().read(log, ReadOptions(hosts=4))
-    result = simulate(contents.instance, reservation="greedy")
-    assert measure(result).done == count
-    write_records((job.to_dict() for job in result.jobs), folder / "jobs.csv")
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most
-
-
-def peaks(folder: Path) -> tuple[int, int]:
-    """Of 1,000 jobs, and of 4,000."""
-    peak(folder, 50)  # what is loaded once
-    return peak(folder, 1000), peak(folder, 4000)
-
-
-@pytest.mark.slow
-def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
-    # In a process of its own, as a simulation runs: where much else is in memory, garbage is
-    # collected less often, and the peak tells of that.
-    here = Path(__file__).parent
-    folders = [str(here), str(here.parent / "support")]
-    code = (
-        f"import sys; sys.path[:0] = {folders!r}; from pathlib import Path; "
-        "from test_long_logs import peaks; print(*peaks(Path(sys.argv[1])))"
-    )
-    words = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    few, many = map(int, done.stdout.split())
-    assert (many - few) / 3000 < MAX_A_JOB
-
-
-def test_only_jobs_that_wait_or_run_are_objects(tmp_path: Path) -> None:
-    log = tmp_path / "a.swf"
-    write_log(log, 300)
-    instance = SwfLogFile().read(log, ReadOptions(hosts=4)).instance
-    session = Session(instance, settings_for(instance))
-    session.begin()
-    states = session.world.states
-    assert not states.here
-    while session.advance():
-        assert states.here.keys() == {*session.world.pending, *session.world.running}
-    assert not states.here
-    assert len(states.ended) == 300
-
-
-@quick
-@given(workloads(), st.sampled_from(METHODS), st.integers(0, 6))
-def test_a_result_is_not_changed_by_going_on(instance: Instance, method: str, steps: int) -> None:
-    session = Session(instance, settings_for(instance, reservation=method))
-    session.begin()
-    for _ in range(steps):
-        session.advance()
-    before = session.result()
-    kept = tuple(before.jobs)
-    while session.advance():
-        pass
-    assert before.jobs == kept
-    assert len(before.jobs) == len(kept)
-    assert [before.jobs[number] for number in range(len(kept))] == list(kept)
-    assert before.jobs[1:] == kept[1:]
 
 
 def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
@@ -158,53 +68,6 @@ def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables whose rows are packed at once, and tables whose rows are not yet."""
     monkeypatch.setattr(compact, "BLOCK", request.param)
-
-
-wide = st.none() | st.integers(-9, 300) | st.integers(-(1 << 66), 1 << 66)
-
-
-@quick
-@given(st.lists(st.tuples(wide, wide, st.integers(-(1 << 63), (1 << 63) - 1)), max_size=9))
-@pytest.mark.usefixtures("blocks")
-def test_a_table_has_the_rows_it_was_given(rows: list[tuple[int | None, ...]]) -> None:
-    table = IntTable()
-    for row in rows:
-        table.append(*row)
-    assert list(table) == rows == [table[place] for place in range(len(table))]
-    assert [row for part in table.blocks() for row in part] == rows
-    assert table.column(2).tolist() == [row[2] for row in rows]
-
-
-@pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("values", [[5, None, 7], [None, None], [(1 << 63) - 1, -(1 << 63), 0], []])
-def test_where_a_table_has_no_number(values: list[int | None]) -> None:
-    table = IntTable()
-    for value in values:
-        table.append(value)
-    assert table.column(0, -1).tolist() == [-1 if value is None else value for value in values]
-
-
-def test_full_blocks_take_as_few_bytes_as_they_need() -> None:
-    def bytes_a_row(step: int, base: int) -> float:
-        tracemalloc.start()
-        table = IntTable()
-        for number in range(8 * compact.BLOCK):
-            table.append(base + number % compact.BLOCK * step)
-        kept, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return kept / len(table)
-
-    bytes_a_row(0, 0)  # the tuples that Python keeps for the next ones
-    assert bytes_a_row(0, 1 << 60) < 1.5
-    assert bytes_a_row(60, 1 << 60) < 2.5
-    assert bytes_a_row(1 << 20, -(1 << 60)) < 4.5
-
-
-def test_numbers_are_halved_where_they_fit() -> None:
-    for most, kind in ((1 << 31) - 1, np.int32), (1 << 31, np.int64):
-        column = np.array([0, most], dtype=np.int64)
-        assert narrow(column).dtype == kind
-        assert narrow(column).tolist() == [0, most]
 
 
 @quick
@@ -272,25 +135,6 @@ def test_an_ended_job_is_what_it_was(data: st.DataObject, count: int) -> None:
             assert list(back.allocation) == list(state.allocation)
 
 
-def test_a_checkpoint_has_ended_jobs_as_little_endian_columns() -> None:
-    first = JobState(Job("a"), 3, status="done", start=5, end=9, allocated_at=5, since=5)
-    first.terms = ({1: 2, 0: 70_000},)
-    second = JobState(Job("b"), 1, status="killed", end=1 << 40, estimate=7, reason="r")
-    columns = EndedJobs()
-    for state in (first, second):
-        columns.add(state)
-    never = -(1 << 63)
-    pairs = [
-        ("i", (3, 1)),
-        *(("q", pair) for pair in ((5, never), (9, 1 << 40), (never,) * 2, (never, 7))),
-        *(("q", (never,) * 2) for _ in ("estimated_at", "released")),
-        *(("i", (0, 1)), ("i", (0, 1)), ("I", (2, 2)), ("i", (1, 0)), ("i", (2, 70_000))),
-    ]
-    assert columns.to_state()["columns"] == [
-        [kind, b64encode(struct.pack(f"<2{kind}", *pair)).decode()] for kind, pair in pairs
-    ]
-
-
 KEPT = (
     *("number", "status", "start", "end", "duration", "estimate", "estimated_at", "estimate_by"),
     *("alternative", "backfilled", "reason", "allocated_at", "since", "terms"),
@@ -326,59 +170,6 @@ def test_announced_events_come_as_if_pushed_one_by_one(
         assert again.pop() == one.pop() == other.pop()
     assert not one
     assert not again
-
-
-class Same(str):
-    """Names that all have one hash."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return 7
-
-
-@pytest.mark.parametrize("kind", [str, Same])
-def test_names_are_found_where_they_stand(kind: type[str]) -> None:
-    names = [kind(name) for name in ("b", "a", "c", "a", "d")]
-    places = NamePlaces(names, names.__getitem__)
-    assert [places.first(kind(name)) for name in ("a", "b", "c", "d", "e")] == [1, 0, 2, 4, None]
-    assert places.twice() == "a"
-    del names[3]
-    assert NamePlaces(names, names.__getitem__).twice() is None
-    assert NamePlaces([], names.__getitem__).first(kind("a")) is None
-
-
-def waits_by_hand(records: list[JobRecord], recorded: dict[str, int]) -> tuple[float, ...]:
-    """Some of what is compared, of records that all have a recorded start."""
-    errors = [r.start - recorded[r.job] for r in records if r.start is not None]
-    told = [abs(r.estimate - recorded[r.job]) for r in records if r.estimate is not None]
-    return (
-        len(errors),
-        len(records) - len(errors),
-        np.mean(np.abs(errors)) if errors else None,
-        np.percentile(errors, 25) if errors else None,
-        len(told),
-        np.mean(told) if told else None,
-    )
-
-
-@quick
-@given(workloads(), st.sampled_from(METHODS), st.sampled_from([None, 100, 700]), st.integers(0, 9))
-@pytest.mark.usefixtures("blocks")
-def test_waits_are_compared_queue_by_queue(
-    instance: Instance, method: str, until: int | None, seed: int
-) -> None:
-    result = simulate(instance, reservation=method, until=until)
-    draw = random.Random(seed)
-    recorded = {r.job: r.submit + draw.randrange(500) for r in result.jobs if draw.random() < 0.8}
-    there = [record for record in result.jobs if record.job in recorded]
-    found = compare_waits(result.jobs, recorded)
-    assert [item.queue for item in found] == ["", *sorted({record.queue for record in there})]
-    for item in found:
-        own = [record for record in there if item.queue in ("", record.queue)]
-        numbers = (item.jobs, item.not_started, item.mean_absolute_error, item.p25_error)
-        numbers += (item.estimates, item.estimate_mean_absolute_error)
-        assert numbers == waits_by_hand(own, recorded)
 
 
 def test_a_job_that_is_there_twice_is_refused() -> None:

@@ -5,50 +5,10 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
-from slotwise import Params, Queue, ResourceDefinition, SharedResource
+from slotwise import Params, Queue, ResourceDefinition
 from slotwise.model.formats import loads_with_warnings
 
 RESERVE = Queue("q", 40, resource_reserve=1000)
-
-
-@pytest.mark.behaviour("MEM-01")
-def test_memory_accumulates_until_it_is_enough() -> None:
-    """300 MB are free; a job of 400 holds them, and starts with the next 100."""
-    problem = instance(
-        host("A", 4, 500),
-        queues=(RESERVE, Queue("other", 1)),
-        running=(
-            running("r1", {"A": 1}, 10, res_req=("rusage[mem=50]",)),
-            running("r2", {"A": 1}, 20, res_req=("rusage[mem=50]",)),
-            running("r3", {"A": 1}, 30, res_req=("rusage[mem=100]",)),
-        ),
-        pending=(
-            job("big", 1, "rusage[mem=400]", minutes=60),
-            job("small", 1, "rusage[mem=20]", minutes=5, queue="other"),
-        ),
-    )
-    result = run(problem)
-    amounts = {time: memory["A"] for time, _, memory in held(result, "big")}
-    assert amounts[0] == 300.0
-    assert amounts[10 * MINUTE] == 350.0
-    assert result["big"].start == 20 * MINUTE
-    assert result["small"].start == 30 * MINUTE
-
-
-def test_without_resource_reserve_small_jobs_take_the_memory() -> None:
-    problem = instance(
-        host("A", 4, 500),
-        queues=(Queue("q", 40), Queue("other", 1)),
-        running=(running("r1", {"A": 1}, 10, res_req=("rusage[mem=200]",)),),
-        pending=(
-            job("big", 1, "rusage[mem=400]", minutes=60),
-            job("small", 1, "rusage[mem=200]", minutes=50, queue="other"),
-        ),
-    )
-    result = run(problem)
-    assert result["small"].start == 0
-    assert result["big"].start == 50 * MINUTE
-    assert held(result, "big") == []
 
 
 @pytest.mark.behaviour("MEM-02")
@@ -109,20 +69,6 @@ def test_after_n_cycles_everything_is_released_for_one_session() -> None:
     assert amounts[360] == 100.0
 
 
-@pytest.mark.behaviour("GRD-06")
-def test_slots_are_held_for_n_cycles_too() -> None:
-    problem = instance(
-        host("A", 4),
-        queues=(Queue("q", 40, slot_reserve=3), Queue("other", 1)),
-        running=(running("r", {"A": 2}, 60),),
-        pending=(job("big", 4, minutes=60),),
-        future=(job("passer", 1, minutes=10, queue="other", submit=30),),
-    )
-    result = run(problem, skip_idle=False)
-    assert [time for time, _, _ in held(result, "big")][:6] == [0, 60, 120, 240, 300, 360]
-    assert result["passer"].start == 180
-
-
 @pytest.mark.behaviour("MEM-05")
 def test_both_parameters_in_one_queue() -> None:
     """An error is reported, SLOT_RESERVE is ignored: memory is held, as RESOURCE_RESERVE says."""
@@ -162,65 +108,6 @@ def test_sequential_jobs_need_the_reserve_module(
         params=Params(modules=modules),
     )
     assert bool(held(run(problem), "big")) is holds
-
-
-@pytest.mark.behaviour("MEM-07")
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
-@pytest.mark.parametrize("used_by_others", [0, 100, 180])
-def test_the_worked_example(method: str, used_by_others: int) -> None:
-    """Two jobs of 400 MB run; the third holds a slot and what is left of the last 200 MB."""
-    free = 1000 - used_by_others
-    asks = ("rusage[mem=400]",)
-    problem = instance(
-        host("A", 10, free),
-        queues=(Queue("reservation", 40, resource_reserve=500),),
-        future=tuple(
-            job(f"job{n}", 1, *asks, minutes=300, queue="reservation", submit=n * 10)
-            for n in (1, 2, 3)
-        ),
-    )
-    result = run(problem, method)
-    assert result.starts == {"job1": 60, "job2": 60, "job3": 60 + 300 * MINUTE}
-    first = held(result, "job3")[0]
-    assert first == (60, {"A": 1}, {"A": free - 800.0})
-    assert result["job3"].estimate == 60 + 300 * MINUTE
-
-
-@pytest.mark.behaviour("MEM-08")
-@pytest.mark.parametrize("method", ["greedy", "time-based"])
-def test_slot_reserve_holds_nothing_while_memory_is_short(method: str) -> None:
-    queues = {
-        "slots": Queue("q", 40, slot_reserve=1000),
-        "both": Queue("q", 40, resource_reserve=1000),
-    }
-    found = {}
-    for name, queue in queues.items():
-        problem = instance(
-            host("A", 4, 500),
-            queues=(queue,),
-            running=(running("r", {"A": 1}, 60, res_req=("rusage[mem=300]",)),),
-            pending=(job("big", 2, "rusage[mem=400]", minutes=60),),
-        )
-        result = run(problem, method)
-        found[name] = [slots for _, slots, _ in held(result, "big")]
-        assert result["big"].start == HOUR
-        if method == "time-based":
-            assert result["big"].estimate == HOUR
-    assert all(slots == {} for slots in found["slots"])
-    assert found["both"][0] == {"A": 2}
-
-
-@pytest.mark.behaviour("MEM-08")
-def test_a_missing_licence_means_no_reservation_either_way() -> None:
-    problem = instance(
-        queues=(Queue("q", 40, resource_reserve=1000),),
-        cluster=cluster(host("A", 4, 500), shared=(SharedResource("lic", 1.0),)),
-        running=(running("r", {"A": 1}, 60, res_req=("rusage[lic=1]",)),),
-        pending=(job("big", 2, "rusage[lic=1]", minutes=60),),
-    )
-    result = run(problem, "time-based")
-    assert all(slots == {} for _, slots, _ in held(result, "big"))
-    assert result["big"].start == HOUR
 
 
 @pytest.mark.behaviour("MEM-07", "TBR-18")

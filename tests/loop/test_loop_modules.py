@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from slotwise import Instance, dump, loads
 from slotwise.model.formats import loads_with_warnings
-from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
-from slotwise.solver.validate import validate
 
 HEAD = "format: slotwise/1\nhosts: [{name: a, slots: 1}]\n"
 ALL = (
@@ -63,18 +61,6 @@ def test_a_missing_module_switches_its_work_off(module: str) -> None:
         assert loads(dump(instance)) == instance
 
 
-@pytest.mark.parametrize("module", ["schmod_fairshare", "schmod_limit", "schmod_advrsv"])
-@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
-def test_plans_and_their_judge_know_it_too(module: str, method: str) -> None:
-    for without, at_once in enumerate(STARTS[module]):
-        instance = loads(text(module, without=bool(without)))
-        found = plan(instance, method, time_limit=30)
-        assert validate(instance, found, as_lsf=method == "time-based") == []
-        started = "p" in found and found["p"].start == 0
-        if not (module == "schmod_advrsv" and method == "time-based"):  # it never knows windows
-            assert started is at_once
-
-
 @pytest.mark.behaviour("CFG-02")
 @pytest.mark.parametrize("module", WORK)
 def test_what_has_no_effect_without_its_module_is_reported(module: str) -> None:
@@ -89,16 +75,3 @@ def test_an_unknown_module_is_reported() -> None:
     assert told.message == (
         "no module of LSF is called 'schmod_premption' (did you mean 'schmod_preemption'?)"
     )
-
-
-@pytest.mark.behaviour("FSH-09")
-def test_a_dispatch_order_outside_a_master_is_reported() -> None:
-    shares = "FAIRSHARE: 'USER_SHARES[[u,1]]'"
-    for queue in ("", f"{shares}, "):
-        (told,) = loads_with_warnings(
-            HEAD + f"queues: [{{name: q, {queue}DISPATCH_ORDER: QUEUE}}]\n"
-        )[1]
-        assert "DISPATCH_ORDER has no effect" in told.message
-        assert told.path == "queues[0].DISPATCH_ORDER"
-    master = f"{{name: q, {shares}, FAIRSHARE_QUEUES: r, DISPATCH_ORDER: QUEUE}}, {{name: r}}"
-    assert loads_with_warnings(HEAD + f"queues: [{master}]\n")[1] == ()

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import types
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -40,43 +39,6 @@ def small():
         ),
         future=(job("late", 4, minutes=10, submit=HOUR + 30),),
     )
-
-
-def test_metrics_by_hand() -> None:
-    """a: A over [0, 20 min), b: B over [0, 1 h), big: both over [1 h, 70 min), then late."""
-    found = measure(run(small(), "time-based"))
-    assert (found.jobs, found.started, found.done, found.pending) == (4, 4, 4, 0)
-    assert (found.first_submit, found.last_end) == (0, 80 * 60)
-    assert found.mean_wait == (0 + 0 + 3600 + 570) / 4
-    assert found.max_wait == 3600
-    slots = 2 * 20 + 2 * 60 + 4 * 10 + 4 * 10
-    assert found.utilisation == pytest.approx(slots / (4 * 80))
-    # A idles for 40 minutes beside B, which is full: nothing free lies on a host with a job.
-    assert found.idle_while_waiting == pytest.approx(2 * 40 / (4 * 80))
-    assert found.fragmentation == 0.0
-    assert found.big_slots == 4
-    assert found.big_mean_wait == (3600 + 570) / 2
-    assert found.starvation is None  # the others did not wait at all
-    bounded = [1.0, 1.0, (3600 + 600) / 600, (570 + 600) / 600]
-    assert found.mean_bounded_slowdown == pytest.approx(sum(bounded) / 4)
-
-
-def test_estimates_of_each_method_and_those_given_at_submission() -> None:
-    """Those who get their first estimate only when others have started do not count as told."""
-    problem = small()
-    found = measure(run(problem, "time-based", top=1))
-    first = found.predictions["time-based"]
-    assert (first.jobs, first.mean_absolute_error, first.exact) == (2, 0.0, 1.0)
-    assert found.predictions_at_submission == found.predictions
-    more = instance(
-        host("A", 2),
-        queues=(Queue("q", 10, slot_reserve=100),),
-        pending=(job("a", 2, minutes=60), job("b", 2, minutes=60), job("c", 2, minutes=60)),
-    )
-    found = measure(run(more, "time-based", top=1))
-    # c has no estimate before b has started: not one given at submission.
-    assert found.predictions["time-based"].jobs == 2
-    assert found.predictions_at_submission["time-based"].jobs == 1
 
 
 def test_a_horizon_leaves_out_what_has_not_come() -> None:
@@ -116,28 +78,12 @@ def test_slots_count_while_they_are_held() -> None:
     assert 0 <= found.fragmentation <= 1
 
 
-@pytest.mark.parametrize("until", [1800, "1800", "30m", "0:30"])
-def test_ways_to_say_until(until: int | str) -> None:
-    assert simulate(small(), until=until).time == 1800
-
-
 @pytest.mark.parametrize(
     ("until", "says"), [("2x", "must be a duration"), (-1, "begins at second 0"), ("-5m", "begins")]
 )
 def test_an_until_that_makes_no_sense(until: int | str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         simulate(small(), until=until)
-
-
-def test_every_metric_is_printed() -> None:
-    args = ["simulate", HEADLINE, "--reservation", "time-based"]
-    text = RUNNER.invoke(app, args).stdout
-    names = set(asdict(measure(simulate(sw.load(HEADLINE)))))
-    printed = {line.split()[0] for line in text.splitlines()}
-    assert names - {"predictions", "predictions_at_submission"} <= printed
-    assert {"time-based_exact", "time-based_at_submission_mean_absolute_error"} <= printed
-    record = json.loads(RUNNER.invoke(app, [*args, "--format", "json"]).stdout)
-    assert names <= set(record)
 
 
 def test_parquet_has_the_columns_of_the_other_formats(
@@ -222,13 +168,3 @@ def test_the_bar_on_a_terminal() -> None:
     assert b"jobs/s" in shown
     assert b"simulated" in shown
     assert b"jobs/s" not in out
-
-
-def test_no_slowdown_is_less_than_one() -> None:
-    """Five seconds at once count as ten: half a slowdown there is not."""
-    short = replace(job("a", 1), run_time=5)
-    found = measure(simulate(instance(host("A", 2), future=(short,))))
-    assert (found.mean_bounded_slowdown, found.p95_bounded_slowdown) == (1.0, 1.0)
-    waited = replace(job("b", 2), run_time=5)
-    both = measure(simulate(instance(host("A", 2), future=(short, waited)), cycle=0))
-    assert both.mean_bounded_slowdown == 1.0  # it waits for 5 s and runs for 5: ten

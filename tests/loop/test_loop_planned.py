@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from loop_lab import HOUR, MINUTE, host, instance, job, run, running
+from loop_lab import HOUR, host, instance, job, run, running
 from sampling import some
 from slotwise import Instance, Queue
 from slotwise.solver.validate import validate_schedule
@@ -42,24 +42,6 @@ def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
     assert validate_schedule(problem, result) == []
 
 
-@pytest.mark.behaviour("TBR-04", "TBR-18")
-@pytest.mark.parametrize("method", ["time-based", "optimal"])
-@pytest.mark.parametrize("seed", some(range(3), 1))
-def test_backfill_never_puts_off_the_first_job(method: str, seed: int) -> None:
-    """From the cycle on in which a job is first in the order its estimate never moves back."""
-    result = run(trace(seed + 10), method, cycle=0)
-    promised: dict[str, int] = {}
-    for entry in result.log:
-        if entry["reservations"]:
-            first = entry["reservations"][0]
-            before = promised.get(first["job"], first["estimate"])
-            assert first["estimate"] <= before
-            promised[first["job"]] = first["estimate"]
-    assert len(promised) > 5
-    assert all(result[name].start <= time for name, time in promised.items())
-    assert any(record.backfilled for record in result.jobs)
-
-
 @pytest.mark.behaviour("TBR-07")
 @pytest.mark.parametrize("method", ["time-based", "optimal"])
 def test_only_what_is_needed_is_kept(method: str) -> None:
@@ -91,22 +73,6 @@ def test_only_what_is_needed_is_kept(method: str) -> None:
     assert held.log[0]["reservations"][0]["reserved"] == {"A": 2}
     assert held["p2"].start > 0
     assert held["p1"].start == HOUR
-
-
-def test_beyond_the_first_n_and_beyond_the_plan_it_is_greedy() -> None:
-    """Three that want the same slots, the first two planned."""
-    problem = instance(
-        host("A", 4),
-        queues=(RESERVE,),
-        running=(running("r", {"A": 2}, 60),),
-        pending=tuple(job(f"p{n}", 3, minutes=30) for n in range(3)),
-    )
-    result = run(problem, "optimal", top=2)
-    methods = {item["job"]: item["method"] for item in result.log[0]["reservations"]}
-    assert methods["p0"] == methods["p1"] == "optimal"
-    assert methods.get("p2", "greedy") == "greedy"
-    starts = [result[f"p{n}"].start for n in range(3)]
-    assert starts == [HOUR, HOUR + 30 * MINUTE, HOUR + 60 * MINUTE]
 
 
 def test_the_same_effort_gives_the_same_simulation() -> None:

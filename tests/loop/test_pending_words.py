@@ -629,24 +629,6 @@ def test_words_and_hosts(problem: Instance, expected: list[str]) -> None:
     assert texts(problem) == expected
 
 
-def test_a_job_that_no_cycle_has_seen_is_new() -> None:
-    assert texts(waits(), cycle=False) == ["New job is waiting for scheduling"]
-    later = waits(pending=job("j", begin=HOUR))
-    assert texts(later, cycle=False) == ["Job's start time not reached"]
-
-
-def test_slots_held_for_another_job_are_not_there() -> None:
-    big = job("big", 2, submit=-1)
-    problem = instance(
-        host("A", 2),
-        running=(full("A", 1),),
-        pending=(big, job("j", submit=0)),
-        queues=queue(slot_reserve=10),
-    )
-    assert texts(problem, "big") == ["Not enough job slot(s): A"]
-    assert texts(problem, "j") == ["Not enough job slot(s): A"]
-
-
 def test_slot_pools_say_that_the_queue_has_its_part() -> None:
     """Four of eight slots are a queue's half; another queue waits for the other half."""
     parts = (Queue("q", 9, slot_pool="P", slot_share=50.0),)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import statistics
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import slotwise as sw
-from loop_lab import MINUTE, host, instance, job, running
-from sampling import some
-from slotwise import Cluster, HostStatus, InputError, Instance, dump
+from loop_lab import host, instance, job
+from slotwise import Cluster, HostStatus, InputError, Instance
 from slotwise.cli.main import app
 from slotwise.cli.simulate import WAITS, fit_text, wait_table
-from slotwise.model.resreq.partly import hostless
 from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.event_log import host_lives
@@ -39,72 +36,8 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-@pytest.mark.behaviour("LOP-05")
-def test_waits_and_errors_are_those_of_the_starts() -> None:
-    problem = instance(
-        host("A", 2),
-        future=(
-            job("a", 2, minutes=10, submit=0),
-            job("b", 2, minutes=10, submit=30),
-            job("c", 2, minutes=10, submit=60, project="x"),
-            job("never", 9, submit=0),
-            job("unknown", 1, minutes=1, submit=5000),
-        ),
-    )
-    result = simulate(problem, cycle=0)
-    recorded = {"a": 4, "b": 700, "c": 1100, "never": 50}
-    whole, queue = compare_waits(result.jobs, recorded)
-    assert (whole.queue, queue.queue) == ("", "q")
-    assert (whole.jobs, whole.not_started) == (3, 1)
-    waits, real = [0, 570, 1140], [4, 670, 1040]
-    errors = [0 - 4, 600 - 700, 1200 - 1100]
-    assert whole.simulated_mean_wait == pytest.approx(statistics.mean(waits))
-    assert whole.recorded_mean_wait == pytest.approx(statistics.mean(real))
-    assert (whole.simulated_median_wait, whole.recorded_median_wait) == (570, 670)
-    assert whole.mean_absolute_error == pytest.approx(statistics.mean(map(abs, errors)))
-    assert (whole.median_error, whole.p5_error) == (-4, pytest.approx(-100 + 0.1 * 96))
-    assert whole.close == 1
-    assert queue.to_dict() == {**whole.to_dict(), "queue": "q"}
-    (empty,) = compare_waits(result.jobs, {})
-    assert (empty.jobs, empty.recorded_mean_wait, empty.p95_error) == (0, None, None)
-
-
-def test_estimates_are_compared_with_what_was_recorded() -> None:
-    problem = instance(
-        host("A", 2),
-        running=(running("r", {"A": 2}, 20, run_time=5 * MINUTE),),
-        pending=(job("p", 2, minutes=10),),
-    )
-    result = simulate(problem, reservation="time-based", cycle=0)
-    (whole, _) = compare_waits(result.jobs, {"p": 900})
-    assert (whole.estimates, whole.estimate_mean_absolute_error) == (1, 300)
-
-
-@pytest.mark.parametrize("cycle", some([1, 5, 15, 60, 300], 2))
-def test_the_cycle_of_a_log_is_found_again(cycle: int) -> None:
-    future = tuple(
-        job(f"j{n}", 1, submit=n * 37 + n * n % 11, run_time=20 + n % 90) for n in range(120)
-    )
-    problem = instance(host("A", 3), future=future)
-    recorded = simulate(problem, reservation="none", cycle=cycle).starts
-    fit = fit_cycle(problem, recorded)
-    assert fit is not None
-    assert (fit.cycle, fit.close[cycle]) == (cycle, 120)
-    assert all(close < 120 for length, close in fit.close.items() if abs(length - cycle) > 5)
-
-
 def test_nothing_recorded_fits_nothing() -> None:
     assert fit_cycle(instance(host("A", 1), future=(job("a", 1),)), {}) is None
-
-
-def test_a_length_with_which_nothing_starts_is_the_worst() -> None:
-    """The host is there from second 10 to 100 alone: cycles of 120 s and more miss it."""
-    problem = instance(host("A", 1), future=(job("a", 1, submit=5, run_time=20),))
-    lives = [HostStatus(0, "A", "down"), HostStatus(10, "A", "up"), HostStatus(100, "A", "down")]
-    fit = fit_cycle(problem, {"a": 1_000}, lives)
-    assert fit is not None
-    assert set(fit.close.values()) == {0}
-    assert fit.cycle == 60  # starts at second 60, nearest to the recorded start
 
 
 def test_where_no_length_fits_none_is_said_to() -> None:
@@ -113,32 +46,6 @@ def test_where_no_length_fits_none_is_said_to() -> None:
     assert fit is not None
     assert set(fit.close.values()) == {0}
     assert fit_text(fit).startswith("no cycle length fits the log: none of 2 jobs starts within")
-
-
-@pytest.mark.behaviour("LOP-07", "CFG-04")
-def test_a_real_log_beside_its_simulation(tmp_path: Path) -> None:
-    """82 jobs of LSF 10.1: at cycles of a minute 3 start when they did, at the fitted length 70."""
-    jobs = tmp_path / "jobs.json"
-    code, text, said = run("simulate", ACCT, "--format", "json", "--jobs", jobs)
-    assert code == 0
-    found = json.loads(text)
-    assert found["cycle_fit"]["close"]["60"] == 3
-    assert found["cycle_fit"]["close"]["1"] == 70
-    assert found["cycle"] == found["cycle_fit"]["cycle"] <= 5
-    assert found["origin"] == "2022-02-03T17:40:37+00:00"
-    assert [item["queue"] for item in found["recorded"]] == ["", "sender"]
-    assert found["recorded"][0]["close"] == 70
-    assert f"cycles every {found['cycle']} s fit the log best" in said
-    log = {item.id: item for item in read_acct(ACCT).jobs}
-    for record in json.loads(jobs.read_text()):
-        real = log[record["job"]]
-        assert record["recorded_wait"] == real.start - real.submit
-        assert record["recorded_error"] == record["start"] - record["recorded_start"]
-    waits = sorted(item.start - item.submit for item in log.values())
-    assert found["recorded"][0]["recorded_mean_wait"] == pytest.approx(statistics.mean(waits))
-    given = json.loads(run("simulate", ACCT, "--cycle", 60, "--format", "json")[1])
-    assert "cycle_fit" not in given
-    assert given["recorded"][0]["close"] == 3
 
 
 def test_the_table_and_the_columns_say_the_same() -> None:
@@ -243,26 +150,6 @@ def test_lives_from_a_log(configured: int, wanted: list[tuple[int, str, str]]) -
     assert {change.time for change in lives.changes(["a"], 900)} == {0}
 
 
-@pytest.mark.parametrize(
-    ("text", "kept", "gone"),
-    [
-        ("span[hosts=1]", "span[hosts=1]", ()),
-        ("span[ptile=2]", "span[ptile=2]", ()),
-        ("select[type == any] order[r15s:pg] span[hosts=1]", "span[hosts=1]", ()),
-        ("select[type==local && type==any]", "", ()),
-        ("select[mem>10] span[ptile=2]", "span[ptile=2]", ("select",)),
-        ("rusage[mem=10,lic=1] same[type]", "", ("rusage", "same")),
-        ("cu[maxcus=2]", "", ("cu",)),
-        ("4*{span[hosts=1]} + 2*{span[ptile=1]}", "4*{span[hosts=1]} + 2*{span[ptile=1]}", ()),
-        ("4*{span[hosts=1]} + 3*{span[ptile=1]}", "", ("compound",)),
-        ("4*{select[mem>1]} + 2*{span[hosts=1]}", "", ("select",)),
-        ("span[hosts=", "", ("unreadable",)),
-    ],
-)
-def test_what_needs_no_host_attribute_is_kept(text: str, kept: str, gone: tuple[str, ...]) -> None:
-    assert hostless(text, 6) == (kept, gone)
-
-
 def test_what_goes_is_told_with_counts() -> None:
     line = ACCT.read_text().splitlines()[0]
     words = [line.replace('"sender" ""', f'"sender" "{asks}"', 1) for asks in (
@@ -276,76 +163,6 @@ def test_what_goes_is_told_with_counts() -> None:
     assert {name.split()[0]: count for name, count in found.left_out.items()} == {
         "select[]": 2, "rusage[]": 1,
     }  # fmt: skip
-
-
-SWF = "; MaxProcs: 4\n1 0 5 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
-POOL = {"procs": 4, "free": 4, "running": [], "queue": []}
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, Path]:
-    """One file of each kind, and what options name."""
-    made = {"swf": tmp_path / "log.swf", "pool": tmp_path / "pool.json", "acct": ACCT}
-    made |= {"instance": tmp_path / "i.yaml", "changes": tmp_path / "c.yaml", "events": EVENTS}
-    made["swf"].write_text(SWF)
-    made["pool"].write_text(json.dumps(POOL))
-    # With the hosts of the log, so that it can run one.
-    cluster = from_acct(read_acct(ACCT).jobs).instance
-    made["instance"].write_text(dump(sw.load(sw.example("headline"))))
-    made["cluster"] = tmp_path / "cluster.yaml"
-    from dataclasses import replace
-
-    made["cluster"].write_text(dump(replace(cluster, future=(), origin=None)))
-    made["changes"].write_text("format: slotwise-changes/1\nchanges: []\n")
-    return made
-
-
-#: Of each option of `simulate` that not every kind of input takes: those that do.
-APPLIES = {
-    ("--hosts", "2"): {"swf"},
-    ("--cluster", "cluster"): {"swf", "acct"},
-    ("--keep-going",): {"swf", "acct"},
-    ("--events", "events"): {"acct"},
-    ("--changes", "changes"): {"swf", "acct", "instance", "pool"},
-    ("--cycle", "30"): {"swf", "acct", "instance", "pool"},
-    ("--until", "1h"): {"swf", "acct", "instance", "pool"},
-    ("--reservation", "greedy"): {"swf", "acct", "instance", "pool"},
-    ("--reservations", "2", "--reservation", "time-based"): {"swf", "acct", "instance", "pool"},
-    ("--reservations", "2", "--reservation", "greedy"): set(),
-    ("--reservations", "2", "--reservation", "none"): set(),
-    ("--checkpoint-every", "5m"): set(),
-    ("--shares", "shares.csv"): set(),
-    ("--policy", "easy"): set(),
-    ("--procs", "4"): set(),
-    ("--schedule-after", "event"): set(),
-    ("--example", "headline"): set(),
-}
-
-
-@pytest.mark.parametrize("kind", ["swf", "acct", "instance", "pool"])
-@pytest.mark.parametrize("option", APPLIES, ids=" ".join)
-def test_an_option_applies_or_is_refused(
-    files: dict[str, Path], kind: str, option: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(files["swf"].parent)
-    words: list[object] = [files.get(word, word) for word in option]
-    if kind == "swf" and option[0] not in ("--hosts", "--cluster"):
-        words += ["--hosts", "2"]
-    if kind == "acct" and option[0] != "--cycle":
-        words += ["--cycle", "30"]
-    code, text, said = run("simulate", files[kind], *words)
-    if kind in APPLIES[option]:
-        assert (code, bool(text)) == (0, True), said
-    else:
-        assert (code, text) == (2, "")
-        assert option[0].lstrip("-") in said
-    assert not Path("shares.csv").exists()
-
-
-def test_two_sources_of_hosts_are_refused(files: dict[str, Path]) -> None:
-    code, _, said = run("simulate", files["swf"], "--hosts", 2, "--cluster", files["instance"])
-    assert code == 2
-    assert "not both" in said
 
 
 def test_the_waits_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,7 @@ import gzip
 import io
 import json
 import os
-import pty
 import signal
-import subprocess
-import sys
 from itertools import islice
 
 import pytest
@@ -17,8 +14,8 @@ import typer
 from sampling import some
 from slotwise import InputError
 from slotwise.cli.main import app as main_app
-from slotwise.cli.replay import POLICIES, policies, replay
-from slotwise.solver.replay import Replay, policy_names
+from slotwise.cli.replay import policies, replay
+from slotwise.solver.replay import Replay
 from typer.testing import CliRunner
 
 KTH = str(traces.log_path("KTH-SP2"))
@@ -54,16 +51,6 @@ def small(tmp_path):
     path = tmp_path / "small.swf"
     path.write_text(SMALL)
     return path
-
-
-def test_jobs_file_and_metrics(small, tmp_path):
-    out = tmp_path / "out.csv"
-    result = run(small, "--jobs", out)
-    assert result.exit_code == 0
-    assert out.read_text() == SMALL_EASY
-    assert sorted(os.listdir(tmp_path)) == ["out.csv", "small.swf"]
-    assert "mean_wait                3.000 s" in result.stdout
-    assert result.stderr == "slotwise: left out 1 job: run time not positive\n"
 
 
 def test_the_formats_say_the_same(small, tmp_path):
@@ -174,39 +161,6 @@ def test_stopped_without_a_checkpoint(small, tmp_path, signal_after):
     assert not (tmp_path / "out.csv").exists()
 
 
-def read_terminal(descriptor):
-    """What is written to a terminal until its last writer has gone."""
-    with os.fdopen(descriptor, "rb", buffering=0) as terminal:
-        while True:
-            try:
-                block = terminal.read(4096)
-            except OSError:  # how Linux says that nobody writes any more
-                return
-            if not block:
-                return
-            yield block
-
-
-def test_the_progress_bar_is_for_terminals_only(small):
-    """On a terminal stderr shows jobs/s and simulated time; stdout stays clean."""
-    command = "import typer; from slotwise.cli.replay import replay; typer.run(replay)"
-    main, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", command, KTH, "--policy", "replan"],
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
-    )
-    os.close(terminal)
-    shown = b"".join(read_terminal(main)).decode()
-    stdout, _ = process.communicate()
-    assert process.returncode == 0
-    assert "jobs/s  simulated" in shown
-    assert "/28481" in shown
-    assert b"jobs/s" not in stdout
-    assert run(small).stderr == "slotwise: left out 1 job: run time not positive\n"
-
-
 @pytest.mark.parametrize(
     ("name", "text", "kind"),
     [
@@ -228,20 +182,6 @@ def test_options_of_the_loop_are_not_offered(small):
     for option in ("--reservation", "--hosts", "--cycle", "--cluster", "--shares", "--example"):
         assert run(small, option, "1").exit_code == 2
         assert option not in run("--help").stdout
-
-
-@pytest.mark.parametrize("name", policy_names())
-def test_every_policy_has_its_name_in_every_command(name, small, tmp_path):
-    """replay, backtest, forecast and import swf: in the help, and taken."""
-    assert name in POLICIES.split(" (")[0].split(", ")
-    assert json.loads(run(small, "--policy", name, "--format", "json").stdout)["policy"] == name
-    done = CliRunner().invoke(
-        main_app, ["import", "swf", str(small), "--policy", name, "--at", "5"]
-    )
-    assert done.exit_code == 0, done.output
-    for words in (["backtest", str(small)], ["forecast", str(small), "--history", str(small)]):
-        found = CliRunner().invoke(main_app, [*words, "--policy", name])
-        assert "unknown policy" not in str(found.exception)
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,6 @@ def run(*arguments: object) -> str:
     return result.stdout
 
 
-def rejected(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert isinstance(result.exception, sw.InputError)
-    return str(result.exception)
-
-
 def test_the_swf_has_the_waits_and_is_read_as_recorded(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.swf"
     run(log, "-o", out)
@@ -108,23 +102,6 @@ def test_evalys_reads_the_table(tmp_path: Path) -> None:
     assert found.df["waiting_time"].mean() == pytest.approx(result.metrics.mean_wait)
 
 
-@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
-def test_no_processor_has_two_jobs(policy: str) -> None:
-    made = synthetic(400, 16, load=1.3, seed=9)
-    schedule = replay(made, policy=policy, procs=16).schedule
-    busy: dict[int, list[tuple[int, int]]] = {}
-    for job, intervals in enumerate(schedule.allocations()):
-        taken = [one for low, high in intervals for one in range(low, high + 1)]
-        assert len(set(taken)) == len(taken) == schedule.log.procs[job]
-        assert 0 <= min(taken) <= max(taken) < 16
-        start = int(schedule.start[job])
-        for one in taken:
-            busy.setdefault(one, []).append((start, start + int(schedule.log.run_time[job])))
-    for spans in busy.values():
-        spans.sort()
-        assert all(first[1] <= second[0] for first, second in pairwise(spans))
-
-
 def test_parquet_has_the_records(log: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     run(log, "--jobs", tmp_path / "a.parquet", "--evalys", tmp_path / "b.parquet")
@@ -132,26 +109,6 @@ def test_parquet_has_the_records(log: Path, tmp_path: Path) -> None:
     rows = parquet.read_table(tmp_path / "b.parquet").to_pylist()
     assert [{name: str(value) for name, value in row.items()} for row in rows] == expected
     assert parquet.read_table(tmp_path / "a.parquet").num_rows == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("-o", "out.csv"), "out.csv: takes a name that ends in one of .swf, .swf.gz"),
-        (("--evalys", "out.swf"), "takes a name that ends in one of .csv"),
-        (("--plot", "out.jpg"), "takes a name that ends in one of .svg, .pdf, .png"),
-        (("-o", "out.swf", "--policy", "easy,fcfs"), "--output: takes one policy, not 2"),
-        (("--evalys", "out.csv", "--policy", "easy,fcfs"), "--evalys: takes one policy, not 2"),
-        (("--evalys", "out.csv", "--jobs", "out.csv"), "would overwrite"),
-        (("-o", "log.swf"), "would overwrite the input"),
-    ],
-)
-def test_bad_outputs_are_rejected(
-    log: Path, options: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(log.parent)
-    assert said in rejected("log.swf", *options)
-    assert sorted(path.name for path in log.parent.iterdir()) == ["log.swf"]
 
 
 def _seconds(

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
-from slotwise import ComputeUnit, HostRequest, Queue, Resize, RunningJob
+from loop_lab import HOUR, cluster, held, host, instance, job, run, running
+from slotwise import ComputeUnit, HostRequest, Queue
 
 FIRST = HostRequest("A", first=True), HostRequest("B")
 RESERVES = (Queue("q", slot_reserve=1000),)
@@ -55,17 +55,6 @@ def test_a_resizable_job_of_a_queue_with_units_runs_and_does_not_grow(way: str) 
     own = replace(grows, res_req=("cu[type=rack]",))
     with pytest.raises(sw.InputError, match="takes no cu"):
         sw.plan(replace(plain, pending=(own,)))
-
-
-@pytest.mark.behaviour("PAI-11")
-def test_durations_count_from_the_start_of_a_resized_job() -> None:
-    """Grown at 5 of 10 minutes, its memory is free at 10, not at 15."""
-    asks = "rusage[mem=40:duration=10m]"
-    grows = RunningJob(job("r", 1, asks, minutes=60, resizable=True), 0, {"A": 1})
-    late = job("late", 1, "rusage[mem=80]", minutes=10)
-    problem = instance(host("A", 4, mem=100), running=(grows,), pending=(late,))
-    found = run(problem, changes=[Resize(5 * MINUTE, "r", {"A": 2})])
-    assert found["late"].start == 10 * MINUTE
 
 
 @pytest.mark.behaviour("PAI-11")

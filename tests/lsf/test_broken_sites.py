@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,25 +14,6 @@ from slotwise.model.formats.lsf import site_document
 
 _CASES = yaml.safe_load(Path(__file__).with_name("broken_sites.yaml").read_text("utf-8"))
 _BATCH = "lsbatch/harbour/configdir"
-
-
-@pytest.mark.behaviour("CFG-01", "CFG-02")
-@pytest.mark.parametrize("case", _CASES, ids=lambda case: case["name"].replace(" ", "-"))
-def test_exactly_this_problem(case: dict[str, Any], tmp_path: Path) -> None:
-    root = Path(shutil.copytree(site(), tmp_path / "conf"))
-    choices = (root / case["file"], root / _BATCH / case["file"])
-    file = next(choice for choice in choices if choice.is_file())
-    text = case.get("text")
-    if text is None:
-        before = file.read_text("utf-8")
-        assert before.count(case["from"]) == 1
-        text = before.replace(case["from"], case["to"])
-    file.write_text(text)
-    with pytest.raises(InputError) as caught:
-        site_document(root, cluster="harbour", at=MORNING).instance()
-    (problem,) = caught.value.problems
-    shown = str(problem).replace(f"{root}/{_BATCH}/", "").replace(f"{root}/", "")
-    assert shown == case["problem"]
 
 
 def test_there_are_many_kinds() -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from forked import slotwise
-from lsf.lab import CLUSTER, queue, write
+from lsf.lab import CLUSTER, write
 from slotwise import load
-from slotwise import loads as load_text
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
 _DOC = _PAGE.partition("## The configuration: import lsf")[2].partition("\n## ")[0]
@@ -35,15 +34,6 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         assert done.returncode == 0, (command, done.stderr)
     assert load(tmp_path / "harbour.yaml").name == "harbour"
     assert load(tmp_path / "site.yaml").name == "c"
-
-
-def test_report_and_warnings_go_to_stderr_the_instance_to_stdout(tmp_path: Path) -> None:
-    write(tmp_path / "conf", {"lsb.queues": queue(NICE=3, MEMLIMIT=9)})
-    done = run(["import", "lsf", "conf"], tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.startswith("format: slotwise/1\nname: c\n")
-    assert "slotwise: note: not modelled: NICE in 1 queue\n" in done.stderr
-    assert "slotwise: note: answers may differ because of MEMLIMIT (queue q): " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -84,51 +74,3 @@ def test_a_long_list_of_errors_is_cut_with_a_count(tmp_path: Path) -> None:
     assert len(errors) == 51
     assert errors[0].startswith("slotwise: conf/lsf.cluster.c:4: Host: has 4 cells, its table 5 ")
     assert errors[-1] == "slotwise: and 250 more problems (300 in all)"
-
-
-def test_what_may_change_answers_stays_with_the_instance(tmp_path: Path) -> None:
-    write(tmp_path / "conf", {"lsb.queues": queue(NICE=3, MEMLIMIT=9)})
-    done = run(["import", "lsf", "conf", "-o", "site.yaml"], tmp_path)
-    assert done.returncode == 0
-    (kept,) = (item for item in load(tmp_path / "site.yaml").omissions if "MEMLIMIT" in item.what)
-    assert kept.what.startswith("MEMLIMIT (queue q): ")
-    assert kept.jobs is None
-    assert f"answers may differ because of {kept.what}" in done.stderr
-    # So do those of a directory that an instance names, beside its own.
-    text = "format: slotwise/1\nconfig: conf\npending: [{id: 1, queue: q, run_limit: 60}]\n"
-    (tmp_path / "jobs.yaml").write_text(f"{text}omissions: [{{what: own}}]\n")
-    told = [item.what for item in load(tmp_path / "jobs.yaml").omissions]
-    assert told[0] == "own"
-    assert kept.what in told
-    solved = run(["solve", "jobs.yaml"], tmp_path)
-    # It can only end jobs sooner than their limits: no proof by limits hangs on it.
-    assert f"ignored: {kept.what}" in " ".join(solved.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("conf", "options", "counted", "told"),
-    [
-        ("# openlava main configuration file lsf.conf\n", [], "Y", "per slot, as OpenLava does"),
-        ("LSF_ENVDIR=/opt/volclava/etc\n", [], None, "early versions of volclava"),
-        ("LSF_ENVDIR=/opt/lsf/conf\n", [], None, ""),
-        ("# openlava\n", ["--rusage", "host"], "N", ""),
-        ("LSF_ENVDIR=/opt/lsf/conf\n", ["--rusage", "slot"], "Y", ""),
-    ],
-)
-def test_what_memory_counts_for_goes_by_the_family(
-    tmp_path: Path, conf: str, options: list[str], counted: str | None, told: str
-) -> None:
-    write(tmp_path / "conf", {"lsf.conf": conf})
-    done = run(["import", "lsf", "conf", *options], tmp_path)
-    assert done.returncode == 0
-    assert load_text(done.stdout).params.reserve_per_slot == (counted == "Y")
-    assert ("rusage[mem]" in done.stderr) == bool(told)
-    assert told in done.stderr
-
-
-def test_what_lsb_params_says_of_memory_needs_no_guess(tmp_path: Path) -> None:
-    params = "Begin Parameters\nRESOURCE_RESERVE_PER_SLOT = N\nEnd Parameters\n"
-    write(tmp_path / "conf", {"lsf.conf": "# openlava\n", "lsb.params": params})
-    done = run(["import", "lsf", "conf"], tmp_path)
-    assert "rusage[mem]" not in done.stderr
-    assert not load_text(done.stdout).params.reserve_per_slot

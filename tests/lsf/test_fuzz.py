@@ -5,20 +5,16 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
-import time
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from lsf.lab import CLUSTER, MORNING, queue, write
+from lsf.lab import MORNING, queue, write
 from slotwise import InputError, Instance
 from slotwise.instances import site
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.formats.reading import kind_of_text
 
 _REAL = Path(__file__).parents[1] / "data" / "lsf"
 _FILES = sorted(
@@ -109,68 +105,3 @@ def test_groups_within_groups_without_end(tmp_path: Path) -> None:
     rows = "\n".join(f"g{n} (g{n + 1})" for n in range(3000))
     hosts = f"Begin HostGroup\nGROUP_NAME GROUP_MEMBER\n{rows}\ng3000 (hostA)\nEnd HostGroup\n"
     _answer(write(tmp_path, {"lsb.hosts": hosts, "lsb.queues": queue(HOSTS="g0 others")}))
-
-
-@pytest.mark.slow
-def test_a_file_is_not_included_again_and_again(tmp_path: Path) -> None:
-    """Half a megabyte would stand for 250 MB of lines."""
-    root = write(tmp_path, {"lsb.queues": "#INCLUDE big\n" * 499 + queue()})
-    (root / "big").write_text("A=b\n" * 130_000)
-    tracemalloc.start()
-    with pytest.raises(InputError) as caught:
-        site_document(root, at=MORNING).instance()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert "'big' is included again and again" in str(caught.value)
-    assert peak < 300e6
-    (root / "lsb.queues").write_text(queue())
-    assert site_document(root, at=MORNING).instance()
-
-
-def _queues(n: int) -> dict[str, str]:
-    return {"lsb.queues": "".join(queue(QUEUE_NAME=f"q{k}", HOSTS="others+1") for k in range(n))}
-
-
-def _hosts(n: int) -> dict[str, str]:
-    rows = "".join(f"h{k} ! ! 1 ()\n" for k in range(n))
-    return {"lsf.cluster.c": CLUSTER.replace("hostA ", rows + "hostA ")}
-
-
-def _groups(n: int) -> dict[str, str]:
-    rows = "".join(f"u{k} (a{k} b{k} \\\n c{k}) ([a{k},1])  # {'x' * 50}\n" for k in range(n))
-    header = "GROUP_NAME GROUP_MEMBER USER_SHARES\n"
-    return {"lsb.users": f"Begin UserGroup\n{header}{rows}End UserGroup\n"}
-
-
-def _comments(n: int) -> dict[str, str]:
-    return {"lsb.queues": "#" * 100 * n + "\n" + "# \\\n" * n + queue(DESCRIPTION="\\\n" * n + "x")}
-
-
-def _one_line(n: int) -> dict[str, str]:
-    return {
-        "lsb.queues": queue(USERS=" ".join(f"u{k}" for k in range(10 * n)), DESCRIPTION="(" * n)
-    }
-
-
-@pytest.mark.parametrize("make", [_queues, _hosts, _groups, _comments, _one_line])
-def test_time_grows_with_the_size(make: Callable[[int], dict[str, str]], tmp_path: Path) -> None:
-    """Eight times as much takes sixteen times as long at most (and a bit for small ones)."""
-
-    def seconds(n: int) -> float:
-        root = write(tmp_path / str(n), make(n))
-        times = []
-        for _ in range(2):
-            before = time.process_time()
-            site_document(root, ncpus={"": 4})
-            times.append(time.process_time() - before)
-        return min(times)
-
-    assert seconds(2000) < 16 * seconds(250) + 0.2
-
-
-@given(
-    st.text(max_size=300) | st.sampled_from([" " * 60000, "\n" * 60000, ";" * 60000, "1 " * 30000])
-)
-@examples(100)
-def test_any_text_has_a_kind_or_none(text: str) -> None:
-    assert isinstance(kind_of_text(text), str)

@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
-from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads
+from slotwise import InputError, dump, loads
 from slotwise.model.formats.submit import submitted_job
-from slotwise.model.omissions import Omission
-from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.omitted import Scopes
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 
@@ -44,80 +41,12 @@ def _map(*rows: str) -> dict[str, str]:
     return {"lsf.shared": SHARED, "lsf.cluster.c": CLUSTER + section}
 
 
-@pytest.mark.parametrize(
-    ("location", "shared"),
-    [
-        ("[5@all]", [("lic", 5, None)]),
-        ("5@[all]", [("lic", 5, None)]),
-        ("5@[all ~hostB]", [("lic", 5, "hostA hostC")]),
-        ("(5@[hostA] 9@[hostB])", [("lic", 5, "hostA"), ("lic", 9, "hostB")]),
-        ("5@[hostA] 9@[hostB]", [("lic", 5, "hostA"), ("lic", 9, "hostB")]),
-        ("(2@[hostA hostB] 7@[others])", [("lic", 2, "hostA hostB"), ("lic", 7, "hostC")]),
-        ("2.5@[host*]", [("lic", 2.5, None)]),
-        ("5@hostA", [("lic", 5, "hostA")]),
-    ],
-)
-def test_instances_of_a_shared_resource(
-    tmp_path: Path, location: str, shared: list[tuple[str, float, str | None]]
-) -> None:
-    document = read(tmp_path, _map(f"lic {location}")).document
-    found = [(e["name"], e["amount"], e.get("hosts")) for e in document["shared_resources"]]
-    assert found == shared
-
-
 def test_what_each_host_has_of_its_own(tmp_path: Path) -> None:
     files = _map("node (2@[default])", "os ('4.2'@[hostA] '5'@[others])", "gpu ([hostB])")
     hosts = {host.name: host for host in instance(tmp_path, files).cluster.hosts}
     assert [host.amounts for host in hosts.values()] == [{"node": 2}] * 3
     assert [host.strings["os"] for host in hosts.values()] == ["4.2", "5", "5"]
     assert [sorted(host.booleans) for host in hosts.values()] == [[], ["gpu"], []]
-
-
-def test_resources_without_an_amount_are_said(tmp_path: Path) -> None:
-    site = read(tmp_path, _map("load2 ([hostA hostB] [others])", "os [default]", "lic [all]"))
-    assert "shared_resources" not in site.document
-    start = "answers may differ because of resources that an elim reports (load2, os, lic): "
-    assert [note for note in site.notes if note.startswith(start)]
-    (resource,) = [r for r in site.instance()[0].cluster.resources if r.name == "load2"]
-    assert (resource.dynamic, resource.increasing, resource.consumable) == (True, True, False)
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("hostA+1 hostB others", "hostA+1 hostB hostC"),
-        ("hostB others+3", "hostB hostA+3 hostC+3"),
-        ("host*+2", "hostA+2 hostB+2 hostC+2"),
-        ("g others", "g hostC"),
-        ("others+1", "hostA+1 hostB+1 hostC+1"),
-        ("all ~hostA", "all ~hostA"),
-        ("hostA!", "hostA!"),
-        ("hostA hostX@far allremote", "hostA"),
-    ],
-)
-def test_hosts_of_a_queue(tmp_path: Path, text: str, wanted: str) -> None:
-    group = "Begin HostGroup\nGROUP_NAME GROUP_MEMBER\ng (hostA hostB)\nEnd HostGroup\n"
-    rows = "Begin Host\nHOST_NAME MXJ\ndefault 4\nEnd Host\n"
-    site = read(tmp_path, {"lsb.queues": queue(HOSTS=text), "lsb.hosts": rows + group})
-    (found,) = site.document["queues"]
-    assert found["HOSTS"] == wanted
-    site.instance()
-
-
-def test_rows_of_hosts_models_types_and_default(tmp_path: Path) -> None:
-    files = {
-        "lsf.shared": SHARED,
-        "lsf.cluster.c": machines("slow", "slow", "fast", "fast", "!"),
-        "lsb.hosts": "Begin Host\nHOST_NAME MXJ JL/U r1m load2 DISPATCH_WINDOW\n"
-        "h[1,3] 1 2 0.7/2 () (8:00-18:00)\nfast 8 () () /9 ()\ndefault 4 - - - -\nEnd Host\n",
-    }
-    hosts = instance(tmp_path, files).cluster.hosts
-    assert [host.slots for host in hosts] == [1, 4, 1, 8, 4]
-    assert [host.user_slots for host in hosts] == [2, None, 2, None, None]
-    assert [host.cpu_factor for host in hosts] == [10, 10, 20, 20, 1]
-    assert hosts[0].thresholds.sched == {"r1m": 0.7}
-    assert hosts[3].thresholds.stop == {"load2": 9}
-    assert hosts[2].windows == "(8:00-18:00)"
 
 
 def test_hosts_without_a_row_take_no_jobs(tmp_path: Path) -> None:
@@ -278,94 +207,11 @@ def test_names_of_10_1_for_older_parameters(tmp_path: Path) -> None:
     assert built.reservation_usage[0].method == "PER_SLOT"
 
 
-@pytest.mark.behaviour("SUB-04")
-def test_estimates_of_queue_and_cluster(tmp_path: Path) -> None:
-    files = {
-        "lsb.params": params(ESTIMATED_RUNTIME="90"),
-        "lsb.queues": queue(ESTIMATED_RUNTIME="1:00") + queue(QUEUE_NAME="old", RUNTIME="20"),
-        "lsb.applications": "Begin Application\nNAME = a\nRUNTIME = 30\nEnd Application\n",
-    }
-    built = instance(tmp_path, files)
-    assert [item.estimated_run_time for item in built.queues] == [3600, 1200]
-    assert built.params.estimated_run_time == 5400
-    assert (built.applications[0].run_time, built.applications[0].estimated_run_time) == (
-        *(1800, None),
-    )
-    assert loads(dump(built)) == built
-
-
-AMOUNTS = [
-    ("MEM", "80%", "SLOTS", "6", "MEM in percent"),
-    ("SWP", "50%", "JOBS", "6", "SWP in percent"),
-    ("RESOURCE", "[lic,50%]", "SLOTS", "6", "lic in percent"),
-    ("RESOURCE", "[ngpus_physical,4]", "SLOTS", "6", "ngpus_physical in limits"),
-    ("FWD_SLOTS", "4", "SLOTS", "6", "FWD_SLOTS in limits"),
-    ("RESOURCE", "[ngpus_physical,4]", "RESOURCE", "[lic,2]", "ngpus_physical in limits"),
-]
-
-
-@pytest.mark.parametrize("table", [True, False])
-@pytest.mark.parametrize(("amount", "value", "other", "kept", "said"), AMOUNTS)
-def test_an_amount_of_a_limit_that_is_not_modelled_goes_alone(
-    amount: str, value: str, other: str, kept: str, said: str, table: bool, tmp_path: Path
-) -> None:
-    cells = {amount: value, other: kept} if other != amount else {amount: f"{value} {kept}"}
-    if table:
-        rows = (" ".join(cells), " ".join(f"({v})" if " " in v else v for v in cells.values()))
-        text = f"Begin Limit\nNAME {rows[0]}\nx {rows[1]}\nEnd Limit\n"
-    else:
-        lines = "".join(f"{key} = {v}\n" for key, v in cells.items())
-        text = f"Begin Limit\nNAME = x\n{lines}End Limit\n"
-    site = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED})
-    found, _ = site.instance()
-    (limit,) = found.limits
-    assert limit.amounts == {
-        "lic" if other == amount else other.lower(): 6.0 if kept == "6" else 2.0
-    }
-    assert [item.what.split(" (")[0] for item in found.omissions if "limit x" in item.what] == [
-        said
-    ]
-
-
 def test_a_limit_of_nothing_but_what_is_not_modelled_is_left_out(tmp_path: Path) -> None:
     text = "Begin Limit\nNAME = x\nRESOURCE = [ngpus_physical,4] [lic,5%]\nEnd Limit\n"
     found, _ = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED}).instance()
     assert found.limits == ()
     assert len([item for item in found.omissions if "the limit is left out" in item.what]) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"), [("SLTS", " (did you mean 'SLOTS'?)"), ("PER_CLUSTER", "")]
-)
-def test_a_misspelled_word_of_a_limit_has_a_hint(name: str, hint: str, tmp_path: Path) -> None:
-    text = f"Begin Limit\nNAME = x\n{name} = 3\nEnd Limit\n"
-    found, _ = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED}).instance()
-    (said,) = (item.what for item in found.omissions if "limit x" in item.what)
-    assert f"not modelled{hint}, and the limit" in said
-
-
-MOVING = {
-    "lsb.queues": ("RC_HOSTS", "DISPATCH_BY_QUEUE", "ELIGIBLE_PEND_TIME_LIMIT", "CONCURRENT_JOBS"),
-    "lsb.params": ("PREEMPT_FOR", "PREEMPTABLE_RESOURCES", "MAX_JOB_PREEMPT", "DEFAULT_JOBGROUP"),
-    "lsf.conf": ("LSB_PTILE_PACK", "LSB_RC_EXTERNAL_HOST_FLAG"),
-}
-
-
-@pytest.mark.parametrize(("file", "name"), [(f, n) for f, names in MOVING.items() for n in names])
-def test_what_can_move_a_start_is_an_omission(file: str, name: str, tmp_path: Path) -> None:
-    def omissions(value: str) -> list[str]:
-        text = {
-            "lsb.queues": queue(QUEUE_NAME="q", **{name: value}),
-            "lsb.params": params(**{name: value}),
-            "lsf.conf": f"{name}={value}\n",
-        }[file]
-        others = {"lsb.queues": queue(PREEMPTION="PREEMPTIVE")}
-        found = read(tmp_path, others | {file: text}).instance()[0].omissions
-        return [item.what for item in found if item.what.startswith(f"{name} (")]
-
-    (said,) = omissions("abc")
-    assert ("queue q" if file == "lsb.queues" else file) in said
-    assert omissions("N") == []
 
 
 ORDERS = "FAIRSHARE", "USER_SHARES[[default, 1]]"
@@ -417,16 +263,6 @@ def test_a_limit_of_a_user_group_is_what_its_tree_is_for(tmp_path: Path) -> None
     found = read(tmp_path, files).instance()[0].omissions
     (item,) = [item for item in found if "TREE" in item.what]
     assert item.users == ("g",)
-
-
-def test_span_ptile_is_in_the_scope_of_what_packs_it() -> None:
-    item = Omission("x", resources=("ptile",))
-    asked_for = [("span[ptile=1]",), (), ("span[hosts=1]",), ("span[ptile='!']",)]
-    jobs = tuple(
-        Job(str(n), slots=2, run_limit=60, res_req=asked) for n, asked in enumerate(asked_for)
-    )
-    made = Instance(Cluster((Host("a", 4), Host("b", 4))), pending=jobs, omissions=(item,))
-    assert Scopes(made, Resolver.of(made)).moved(item, jobs) == ("0", "3")
 
 
 def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:

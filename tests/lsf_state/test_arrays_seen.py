@@ -64,23 +64,6 @@ def test_elements_of_rows_are_counted_before_they_are_made(
     assert "more than 25,000 elements of job arrays (--max-elements)" in text
 
 
-@pytest.mark.behaviour("ARR-02")
-def test_elements_of_the_long_form(tmp_path: Path) -> None:
-    text = "".join(
-        f"\nJob <101[{n}]>, Job Name <a[{n}]>, User <u>, Project <default>, Status <PEND>, "
-        "Queue <normal>, Command <x>\n"
-        "Thu Nov 26 08:00:00: Submitted from host <n1>, CWD <$HOME>;\n RUNLIMIT\n 60.0 min\n"
-        for n in (3, 4)
-    )
-    code, out = _imported(tmp_path, text)
-    assert code == 0
-    assert [(job.id, job.name) for job in sw.loads(out).pending] == [
-        ("101[3]", "a"),
-        ("101[4]", "a"),
-    ]
-    assert "array: 3-4" in out
-
-
 @pytest.mark.behaviour("ARR-04")
 def test_a_listing_that_only_counts_is_refused(tmp_path: Path) -> None:
     head = "JOBID    ARRAY_SPEC   OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP"

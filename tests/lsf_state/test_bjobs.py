@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from sampling import some
 from slotwise.model.sources.lsf_state import values
-from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.sources.lsf_state.values import PrintedTimes, Remarks, Text
+from slotwise.model.sources.lsf_state.bjobs import read_bjobs
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 
-DATA = Path(__file__).parents[1] / "data" / "lsf"
 REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
 CALENDAR = PrintedTimes(REFERENCE)
-
-
-def _jobs(*records: dict[str, str], notes: Remarks | None = None) -> list[SeenJob]:
-    content = json.dumps({"COMMAND": "bjobs", "JOBS": str(len(records)), "RECORDS": list(records)})
-    return read_bjobs(Text(content, "jobs.json"), CALENDAR, notes)
 
 
 def _epoch(*fields: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from slotwise import InputError, Instance, dump, dump_json, loads
 from slotwise.model.formats.reading import kind_of_text
-from slotwise.model.sources.acct import parse_acct, split
+from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.assemble import assemble, moment_of
 from slotwise.model.sources.lsf_state.bhosts import read_bhosts
@@ -23,9 +22,6 @@ from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
-
-from tests.slurm.test_gpus import TEXTS
-from tests.slurm.test_import import instance_of
 
 from .output_forms import FORMS
 from .test_bjobs import PENDING
@@ -180,77 +176,6 @@ def test_a_tree_of_a_host_without_a_name_is_left_out_and_told() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Host[1G] hostA\n    " + "NUMA[0" * 40_000 + "\n",
-        "Host[1G] hostA\n    " + "NUMA[0:" * 40_000 + "\n",
-        "GROUP_NAME NJOBS PEND RUN SSUSP USUSP FINISH SLA JLIMIT OWNER\n"
-        + "/a" * 40_000
-        + " 0/1\n",
-    ],
-)
-def test_long_lines_of_facts_are_read_in_linear_time(text: str) -> None:
-    begin = time.process_time()
-    made(text)
-    assert time.process_time() - begin < 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['"' * 20_001, '"a' * 10_000, '""' * 10_000 + "x", "a" * 40_000 + '"', '" ' * 10_000],
-)
-def test_a_record_is_split_in_linear_time(text: str) -> None:
-    begin = time.process_time()
-    for _ in range(5):
-        with suppress(ValueError):
-            split(text)
-    assert time.process_time() - begin < 2
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_twice_the_file_takes_about_twice_the_time(name: str) -> None:
-    read, texts = READERS[name]
-    if name == "bhpart":  # a host is in one partition only, so no cluster has so many
-
-        def read(content: str) -> None:
-            assert read_bhpart(Text(content, "x"))
-
-    def seconds(copies: int) -> float:
-        content = _renamed(texts[0], copies)
-        best = 1e9
-        for _ in range(2):
-            begin = time.process_time()
-            read(content)
-            best = min(best, time.process_time() - begin)
-        return best
-
-    small, large = seconds(30), seconds(240)
-    assert large < 8 * 4 * max(small, 0.01)
-
-
-def _renamed(text: str, copies: int) -> str:
-    """The text many times, its names numbered so that nothing is listed twice."""
-    import json
-
-    if text.startswith("{"):
-        data = json.loads(text)
-        names = ("JOBID", "HOST_NAME", "QUEUE_NAME")
-        data["RECORDS"] = [
-            {key: f"{value}{n}" if key in names else value for key, value in record.items()}
-            for n in range(copies)
-            for record in data["RECORDS"]
-        ]
-        return json.dumps(data)
-    blocks = []
-    for n in range(copies):
-        block = text.replace("Job <1", f"Job <{n + 1}1").replace("hostA\n", f"hostA{n}\n")
-        block = block.replace("hostB\n", f"hostB{n}\n").replace("QUEUE: ", f"QUEUE: q{n}")
-        block = block.replace("Partition1", f"P{n}")
-        blocks.append(block.replace("hostA+2 hostB", ""))
-    return "".join(blocks)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn]\n",
         "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn\x07\n",
         "GROUP_NAME    USERS\ng\x07    ann bob\n",
@@ -263,18 +188,4 @@ def test_names_that_no_file_can_hold_are_no_obstacle(text: str) -> None:
     """Fails if an import writes, without an error, what no command reads."""
     with suppress(InputError):
         instance = made(text)
-        assert loads(dump_json(instance)) == loads(dump(instance)) == instance
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("JobName=j", "JobName=j\x07"), ("State=IDLE", "State=IDLE Reason=a\x07b"), ("g1", "n[3-1]"),
-     ("UserId=a", "UserId=a]"), ("Partition=gpu", "Partition=g\x1bpu"),
-     ("Gres=gpu:a100:2", "Gres=gp\x07u:2")],
-)  # fmt: skip
-@pytest.mark.parametrize("name", ["jobs.txt", "nodes.txt", "part.txt"])
-def test_names_of_slurm_that_no_file_can_hold(name: str, old: str, new: str) -> None:
-    texts = TEXTS | {name: TEXTS[name].replace(old, new)}
-    with suppress(InputError):
-        instance = instance_of(texts)
         assert loads(dump_json(instance)) == loads(dump(instance)) == instance

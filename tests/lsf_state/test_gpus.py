@@ -13,7 +13,6 @@ from slotwise.model.sources.lsf_state.bhosts import of_block
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 
-DATA = Path(__file__).parents[1] / "data" / "lsf"
 NOW = datetime(2026, 11, 24, 11, 1, tzinfo=UTC)
 HOSTS = """HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV
 q01                ok              -      48      8      8      0      0      0

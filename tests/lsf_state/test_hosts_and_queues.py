@@ -12,7 +12,6 @@ from slotwise.model.sources.lsf_state.bqueues import read_bhpart, read_bqueues
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.model.sources.lsf_state.values import Text, read_text
 
-NOW = datetime(2026, 4, 12, tzinfo=UTC)
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 
 #: The documents' host (seed 000), and one with an index of the site's own and percent thresholds.

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pytest
 import slotwise as sw
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.sources.lsf_state.values import Text
 
 SECTION = "Begin Limit\nNAME = lp\nPER_LIC_PROJECT = all ~free\nJOBS = 1\nEnd Limit\n"
@@ -43,11 +42,6 @@ def test_jobs_without_a_column_of_it_may_be_under_any_limit_of_it(column: dict[s
     named = [item for item in found.omissions if "licence projects" in item.what]
     assert len(named) == (not column)
     assert not [item for item in made(bjobs=text).omissions if "licence projects" in item.what]
-
-
-def test_it_is_an_option_of_bsub_and_of_a_script() -> None:
-    assert parse_bsub("bsub -Lp lp1 -n 1 x")["license_project"] == "lp1"
-    assert parse_bsub("#!/bin/sh\n#BSUB -Lp lp1\n./a\n")["license_project"] == "lp1"
 
 
 def test_a_service_class_attaches_by_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import tracemalloc
@@ -14,13 +13,12 @@ from event_lines import job_start as _start
 from event_lines import job_status as _status
 from slotwise import InputError, Problem, load, loads
 from slotwise.cli.main import app
-from slotwise.model.errors import report
 from slotwise.model.formats.reading import kind_of
 from slotwise.model.input_limits import limited
 from slotwise.model.sources.acct import FinishedJob, read_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.event_log import Moment, cut
-from slotwise.model.sources.lsf_state.log_records import LogRecord, parse_events, read_events
+from slotwise.model.sources.lsf_state.log_records import LogRecord, parse_events
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import PastUsage
 from typer.testing import CliRunner
@@ -48,24 +46,6 @@ def _moment(*lines: str, at: int | None = None, later: bool = False) -> Moment:
     records, problems = _parse(*lines)
     assert problems == []
     return cut(records, at, later=later)
-
-
-@pytest.mark.behaviour("CFG-04")
-def test_a_real_log_is_read_whole_and_agrees_with_its_accounting() -> None:
-    bad, kinds = BadRecords(), dict[str, int]()
-    moment = cut(read_events(EVENTS, bad, kinds), 1643753713, later=True)
-    assert bad.count == 0
-    assert kinds["JOB_NEW"] == kinds["JOB_START"] == 87
-    assert sum(kinds.values()) == 664
-    # 82 of the 87 jobs finished: each with the run time that the accounting has.
-    ran = {job.id: job for job in moment.later if job.real_run_time is not None}
-    finished = {job.id: job for job in read_acct(ACCT).jobs if job.start}
-    both = ran.keys() & finished.keys()
-    assert len(both) == 82
-    for id in both:
-        assert ran[id].submit == finished[id].submit, id
-        assert ran[id].real_run_time == finished[id].end - finished[id].start, id
-        assert ran[id].allocation == finished[id].hosts, id
 
 
 def test_what_a_submission_says() -> None:
@@ -160,28 +140,6 @@ def test_a_log_that_was_switched_repeats_its_jobs() -> None:
     assert [(host.name, host.slots) for host in moment.hosts] == [("a", 1)]
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ('"JOB_NEW" "10.108" 100 soon', "jobId must be a whole number, not 'soon' (field 4)"),
-        (_new(1, 100).replace("7184 0", "x 0"), "options2 must be a whole number, not 'x'"),
-        (_new(1, 100, hosts="999"), "numAskedHosts must be the length of a list, 0 to "),
-        ('"JOB_START" "10.108" 110 1 4 0 0 100.0 2 "a"', "the record ends before execHosts"),
-        ('"JOB_SWITCH" "10.108" 140 1501 two "night" 0', "jobId must be a whole number, not 'two'"),
-        ('"JOB_CLEAN" "10.108" 14"0 2', "has no closing quote at its end"),
-        ('"bad" "10.108" 140', "record type must be in capitals such as JOB_NEW, not 'bad'"),
-        (_new(1, 100, name="a[1-9999999]"), "must have 1 to 100,000 elements"),
-        ('"MBD_START" "10.108" -1', "must be seconds since 1970, not -1"),
-    ],
-)
-def test_a_bad_record_is_told_with_its_line(line: str, says: str) -> None:
-    records, problems = _parse("#80", _new(5, 99), line, _new(6, 101))
-    assert len(records) == 2
-    (problem,) = problems
-    assert (problem.line, problem.source) == (3, "lsb.events")
-    assert says in problem.message
-
-
 def test_many_bad_records_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "lsb.events"
     file.write_text(EVENTS.read_text() + '"JOB_NEW" "10.108" x\n' * 400)
@@ -195,48 +153,6 @@ def test_many_bad_records_are_counted(tmp_path: Path) -> None:
     assert code == 0
     assert len(loads(text).cluster.hosts) > 10
     assert len(said.splitlines()) < 65
-
-
-def test_a_report_spells_out_50_problems() -> None:
-    few = [Problem(f"p{n}") for n in range(51)]
-    assert report(few) == [f"p{n}" for n in range(51)]
-    many = report([Problem(f"p{n}") for n in range(52)])
-    assert many[-1] == "and 2 more problems (52 in all)"
-    assert len(str(InputError(Problem("x") for _ in range(665))).splitlines()) == 51
-
-
-def test_a_moment_of_an_swf_log_as_a_policy_has_it(tmp_path: Path) -> None:
-    from slotwise.model.sources.swf import read_swf
-    from slotwise.model.workload import canonical
-    from slotwise.solver.replay import replay
-
-    lines = gzip.decompress(SWF.read_bytes()).decode().splitlines()
-    head = [line for line in lines if line.startswith(";")]
-    file = tmp_path / "log.swf"
-    file.write_text("\n".join([*head, *lines[len(head) : len(head) + 1500]]) + "\n")
-    log = canonical(read_swf(file).workload, 100)
-    result = replay(log, policy="easy", procs=100)
-    at = int(log.submit[1200])
-    out = tmp_path / "at.json"
-    code, _, said = _run(
-        *("import", "swf", file, "--policy", "easy", "--at", at, "--hosts", "7", "-o", out),
-        "--with-future",
-    )
-    assert code == 0, said
-    instance = load(out)
-    jobs = zip(log.job.tolist(), log.submit.tolist(), result.start.tolist(), result.end.tolist())  # noqa: B905
-    state = {str(n): (submit, start, end) for n, submit, start, end in jobs}
-    runs = {n for n, (_, start, end) in state.items() if start <= at < end}
-    waits = {n for n, (submit, start, _) in state.items() if submit <= at < start}
-    assert {run.job.id for run in instance.running} == runs
-    assert {job.id for job in instance.pending} == waits
-    assert {job.id for job in instance.future} == {n for n, s in state.items() if s[0] > at}
-    assert instance.now == at
-    for run in instance.running:
-        submit, start, end = state[run.job.id]
-        assert (run.start, run.job.run_time, run.job.submit) == (start, end - start, submit)
-        assert run.slots == run.job.slots
-    assert len(instance.cluster.hosts) == 7
 
 
 SITE = """

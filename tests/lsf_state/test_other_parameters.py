@@ -41,22 +41,6 @@ def _queue(limits: str = "", policies: str = "", more: str = "") -> tuple[Queue,
 
 
 @pytest.mark.behaviour("CFG-04")
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"policies": "NO_INTERACTIVE EXCLUSIVE(CU[rack]) FAIRSAHRE"},
-        {"more": "ADMINISTRATORS: a b\nPRE_EXEC:  x\nREQUEUE_EXIT_VALUES:  99\nPLAN: N"},
-        {"more": "CHUNK_JOB_SIZE:  1\nPEND_TIME_LIMIT: -1\nHOSTLIMIT_PER_JOB: unlimited"},
-        {"limits": " FILELIMIT STACKLIMIT\n 20000 K  2048 K\n"},
-        {"limits": "DEFAULT LIMITS:\n RUNLIMIT\n 6.0 min\n\nMAXIMUM LIMITS:\n RUNLIMIT\n 8 min\n"},
-    ],
-)
-def test_what_cannot_is_not(given: dict[str, str]) -> None:
-    assert _queue(**given)[1].omissions == []
-
-
-@pytest.mark.behaviour("CFG-04")
 def test_parameters_of_instance_files_are_taken_over(tmp_path: Path) -> None:
     """As import lsf reads the same keys of lsb.queues."""
     keys = {"RESRSV_LIMIT": "[mem=30,100]", "MAX_SLOTS_IN_POOL": "4", "GPU_REQ": "num=1"}

@@ -169,13 +169,6 @@ def test_each_reason_is_explained_by_what_was_read(kind: Pending) -> None:
     assert not plan(without, "optimal", effort=5)["2"].proved
 
 
-@pytest.mark.parametrize("kind", ALONE, ids=lambda kind: kind.name)
-def test_a_job_that_waits_for_slots_in_use_needs_no_more(kind: Pending) -> None:
-    assert made(text_of(kind), {}).omissions == ()
-    told = made(text_of(kind), {}, busy=False).omissions
-    assert bool(told) == (kind is not P.NEW)
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [

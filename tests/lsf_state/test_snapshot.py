@@ -180,17 +180,6 @@ QUEUES = (
 )
 
 
-def test_an_older_bjobs_without_json(path: Path) -> None:
-    text = "Job <5>, User <ann>, Project <p>, Status <PEND>, Queue <long>, Command <x>\n"
-    text += "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>, 4 Task(s);\n"
-    _command(path, "bjobs", text, refuse="-json")
-    _command(path, "bhosts", HOSTS)
-    _command(path, "bqueues", QUEUES)
-    code, out, _ = _run("snapshot")
-    assert code == 0
-    assert [(job.id, job.slots) for job in loads(out).pending] == [("5", 4)]
-
-
 def test_missing_commands_are_named_in_one_report(path: Path) -> None:
     _command(path, "bhosts", HOSTS)
     code, _, said = _run("snapshot")

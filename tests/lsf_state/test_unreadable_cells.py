@@ -227,7 +227,6 @@ Host[62G] h2
 NUMBER = r"(?<![\w.])\d[\w.:%+-]*"
 #: A time that nobody needs.
 INERT = "Resource usage"
-WORD = r"[^\s<>()]+"
 IN_JSON = r'(?<=: ")(?!bjobs|bhosts|bqueues)[^"]+(?="[,\n])'
 LISTINGS: dict[str, tuple[str, str, str]] = {
     "jobs -l": ("bjobs", JOBS, rf"{NUMBER}|\b(?:PEND|RUN)(?=>)|\bq(?=>)"),

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from loop_lab import HOUR, MINUTE, host, instance, job, run, running
+from loop_lab import MINUTE, host, instance, job
 from slotwise import Instance, Method, Params, Queue
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
 from slotwise.model.job import JobGroup
-from slotwise.solver.scheduler.continuation import simulated_starts
 
 pytestmark = pytest.mark.behaviour("APS-01")
 
@@ -49,12 +48,6 @@ def test_plans_are_in_the_order_of_now(method: Method) -> None:
         assert starts["2"] == 10 + 30 * MINUTE
 
 
-def test_the_loop_takes_the_same_order() -> None:
-    found = run(site(), "none")
-    starts = {record.job: record.start for record in found.jobs}
-    assert sorted(starts, key=lambda name: starts[name] or 0) == ORDER
-
-
 def test_a_job_left_out_as_behind_comes_behind_by_the_judges_reading() -> None:
     """first_in_order keeps the jobs with the highest values; another choice is refused."""
     problem = site()
@@ -66,25 +59,3 @@ def test_a_job_left_out_as_behind_comes_behind_by_the_judges_reading() -> None:
     part = replace(part, reservations=tuple(kept))
     (told,) = [item for item in sw.validate(problem, part) if "behind the others" in item.message]
     assert told.job == "5"
-
-
-@pytest.mark.parametrize("queues", [QUEUES, (Queue("q", 3),)])
-def test_a_plan_says_where_growing_priorities_change_the_order(queues: tuple[Queue, ...]) -> None:
-    """Of 53 and 54 the first has 56 when the slot comes free: the scheduler takes it."""
-    problem = instance(
-        *(host("A", 1),),
-        queues=queues,
-        running=(running("r", {"A": 1}, 45),),
-        pending=(
-            job("a", minutes=10, priority=50, submit=0),
-            job("b", minutes=10, priority=54, submit=HOUR // 2 - 1),
-        ),
-        params=Params(max_user_priority=100, job_priority_over_time=(3, 20)),
-    )
-    problem = replace(problem, now=HOUR // 2)
-    found = sw.plan(problem, method="time-based")
-    assert [(item.job, item.start) for item in found.reservations] == [
-        *(("b", 45 * MINUTE), ("a", 55 * MINUTE)),
-    ]
-    assert any("that priorities" in note for note in found.notes)
-    assert simulated_starts(problem, "time-based") == {"a": 45 * MINUTE, "b": 55 * MINUTE}

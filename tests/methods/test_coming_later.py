@@ -95,25 +95,6 @@ def test_the_loop_starts_many_jobs_that_wait_as_planned(
 
 
 @pytest.mark.behaviour("DEP-05", "PAI-04")
-def test_a_job_that_waits_keeps_its_place_in_the_order() -> None:
-    """Of five jobs beside one that runs: those who wait are before those behind them."""
-    runs = RunningJob(job("900", 1, 7), -180, {"A": 1})
-    instance = site(
-        job("100", 3, 4, dependency="done(104) && post_done(102)"),
-        job("101", 1, 2, dependency="post_done(103)"),
-        job("102", 3, 5),
-        job("103", 1, 2),
-        job("104", 2, 1),
-        slots=3,
-        running=(runs,),
-    )
-    found = plan(instance, "time-based")
-    assert starts(found) == {"103": 0, "101": 120, "102": 240, "104": 540, "100": 600}
-    assert starts(found) == simulated_starts(instance, "time-based")
-    assert found.omissions == ()
-
-
-@pytest.mark.behaviour("DEP-05", "PAI-04")
 @pytest.mark.parametrize("more", [{"begin": MINUTE}, {"dependency": "done(1)"}])
 def test_what_starts_before_a_job_comes_does_so_without_it(more: dict[str, object]) -> None:
     instance = site(

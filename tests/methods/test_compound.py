@@ -41,14 +41,6 @@ def test_the_slowest_term_decides() -> None:
 
 
 @pytest.mark.behaviour("REQ-14")
-def test_terms_are_placed_in_order_and_the_first_host_belongs_to_the_first_term() -> None:
-    cluster = Cluster((host("A"), host("B", booleans=BIG), host("C")))
-    instance = problem(job("j", 3, "1*{select[big]} + 2*{span[hosts=1]}"), cluster=cluster)
-    planned = plan(instance, "time-based")["j"]
-    assert list(planned.allocation.items()) == [("B", 1), ("A", 2)]
-
-
-@pytest.mark.behaviour("REQ-14")
 @pytest.mark.parametrize(
     ("slots", "expected"), [(1, {"B": 1}), (2, {"B": 1, "A": 1}), (5, {"B": 1, "A": 4})]
 )

@@ -7,19 +7,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ortools.sat.python import cp_model
 from slotwise import Cluster, Host, Instance, Job
-from slotwise.model.objective import Cost, objective_named, objectives, weight_of
+from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.optimal.costs import DIGITS, Costs, UnitCost, coarser
 from slotwise.solver.optimal.interval_model import MAX_TOTAL, IntervalModel
-from slotwise.solver.optimal.pool.problem import MAX_COST
 from slotwise.solver.optimal.pool_bounds import pool_of
 from slotwise.solver.problem import PlanningProblem
-
-#: What a joint plan may minimise.
-SUMS = [name for name, objective in objectives().items() if not objective.in_order]
 
 JOBS = (
     Job("a", run_limit=700, submit=-90, deadline=650, weight=2.5),
@@ -37,54 +32,6 @@ def costs_of(name: str, planning: PlanningProblem) -> Costs:
     return Costs.of(objective_named(name), planning.demands, planning.instance.now)
 
 
-def true_value(name: str, starts: dict[str, int]) -> Fraction:
-    objective = objective_named(name)
-    return objective.value([objective.cost(j, j.run_limit, 0).at(starts[j.id]) for j in JOBS])
-
-
-@pytest.mark.parametrize(
-    ("weight", "exact"),
-    [
-        (1 / 3, Fraction(1, 3)),
-        (0.1, Fraction(1, 10)),
-        (5e-5, Fraction(1, 20000)),
-        (40632408.41, Fraction(4063240841, 100)),
-        (1e15, Fraction(10**15)),
-        (1e-9, Fraction(1, 10**9)),
-        (0.1234567, Fraction(1234567, 10**7)),
-        (3.141592653589793, Fraction(3141592653589793, 10**15)),
-        (0.0, Fraction(0)),
-    ],
-)
-def test_weights_are_read_without_loss(weight: float, exact: Fraction) -> None:
-    assert weight_of(Job("j", weight=weight)) == exact
-
-
-@given(st.floats(0, 1e300))
-def test_every_weight_is_the_number_it_is(weight: float) -> None:
-    assert float(weight_of(Job("j", weight=weight))) == weight
-
-
-def test_a_cost_is_flat_until_due_and_rises_by_its_weight() -> None:
-    cost = Cost(Fraction(1, 3), 10, base=Fraction(2))
-    assert [cost.at(start) for start in (0, 10, 11, 13)] == [2, 2, Fraction(7, 3), 3]
-
-
-@pytest.mark.parametrize("name", SUMS)
-@given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3))
-def test_totals_are_exact(name: str, times: list[int]) -> None:
-    costs = costs_of(name, problem(*JOBS))
-    starts = dict(zip("abc", times, strict=True))
-    assert costs.value(costs.total(starts), 3) == float(true_value(name, starts))
-
-
-def test_units_are_as_coarse_as_they_can_be() -> None:
-    jobs = (Job("a", run_limit=9, weight=3e9), Job("b", run_limit=9, weight=6e9))
-    costs = costs_of("weighted", problem(*jobs))
-    assert [costs.jobs[job].weight for job in "ab"] == [1, 2]
-    assert costs.value(5, 2) == 1.5e10
-
-
 def test_many_run_times_keep_units_short() -> None:
     """The least common multiple of a thousand run times has thousands of digits."""
     jobs = tuple(Job(str(n), run_limit=5000 + 7 * n) for n in range(1000))
@@ -96,35 +43,6 @@ def test_many_run_times_keep_units_short() -> None:
         [objective.cost(job, job.run_limit, 0).at(starts[job.id]) for job in jobs]
     )
     assert costs.value(costs.total(starts), 1000) == pytest.approx(float(right), rel=1e-15)
-
-
-@pytest.mark.parametrize("name", SUMS)
-def test_the_latest_start_is_late_by_no_second_too_many(name: str) -> None:
-    costs = costs_of(name, problem(*JOBS))
-    least = {"a": 5, "b": 0, "c": 30}
-    total = costs.total({"a": 40, "b": 90, "c": 800})
-    within = costs.within(least, total).beyond(least)
-    for job, last in within.latest(total).items():
-        if last is None:
-            assert costs.jobs[job].weight == 0
-            continue
-        assert costs.total({**least, job: last}) <= total
-        assert costs.total({**least, job: last + 1}) > total
-
-
-@pytest.mark.parametrize("name", SUMS)
-@given(st.lists(st.integers(0, 3000), min_size=3, max_size=3), st.integers(0, 10**7))
-def test_within_a_total_good_plans_cost_the_same_and_others_no_more(
-    name: str, delays: list[int], total: int
-) -> None:
-    costs = costs_of(name, problem(*JOBS))
-    least = {"a": 5, "b": 0, "c": 30}
-    total = max(total, costs.total(least))
-    starts = {job: least[job] + delay for job, delay in zip("abc", delays, strict=True)}
-    true, within = costs.total(starts), costs.within(least, total)
-    for short in (within.total(starts), within.beyond(least).total(starts)):
-        assert short <= true
-        assert (short == true) if true <= total else (short > total)
 
 
 @given(
@@ -143,20 +61,6 @@ def test_numbers_lose_only_what_does_not_fit(numbers: list[int], excess: int) ->
     assert short.faithful == (lost <= Fraction(1, 1 << DIGITS))
 
 
-@pytest.mark.parametrize("weight", [1.0, 1e12, 123456.789012345, 1e15, 1e200])
-def test_the_pool_stays_within_64_bits_and_is_a_bound(weight: float) -> None:
-    jobs = (Job("a", run_limit=10**6, weight=weight), Job("b", run_limit=10**6, weight=1))
-    planning = problem(*jobs, hosts=1)
-    costs = costs_of("weighted", planning)
-    found = pool_of(planning, planning.demands, costs, {"a": 0, "b": 0})
-    assert found is not None
-    assert found.pool.dearest <= MAX_COST
-    assert found.faithful or weight >= 1e12
-    starts = [10**6, 0]
-    total = costs.total(dict(zip("ab", starts, strict=True)))
-    assert total * (1 - 2**-10) <= found.total(found.pool.value(starts)) <= total
-
-
 def test_a_pool_has_no_largest_cost_but_the_last_end() -> None:
     planning = problem(*JOBS, hosts=1)
     makespan = costs_of("makespan", planning)
@@ -165,45 +69,6 @@ def test_a_pool_has_no_largest_cost_but_the_last_end() -> None:
     moved = {**makespan.jobs, "a": UnitCost(1, 1, 700)}
     other = Costs(makespan.objective, makespan.unit, moved)
     assert pool_of(planning, planning.demands, other, alone) is None
-
-
-def fixed(name: str, starts: dict[str, int], total: int | None = None) -> tuple[str, int]:
-    """Status and bound of the interval model with these starts."""
-    planning = problem(*JOBS)
-    costs = costs_of(name, planning)
-    most = costs.total(starts) if total is None else total
-    alone = dict.fromkeys("abc", 0)
-    model = IntervalModel(planning, list(planning.demands), costs, alone, 10**7, most)
-    for job in model.jobs:
-        model.model.add(job.start == starts[job.demand.job.id])
-    solver = cp_model.CpSolver()
-    if solver.solve(model.model) == cp_model.INFEASIBLE:
-        return "INFEASIBLE", 0
-    answer = model.solve(Budget(effort=5.0), {}, seconds=5.0)
-    return answer.status, answer.bound
-
-
-@pytest.mark.parametrize("name", SUMS)
-@pytest.mark.parametrize(
-    "starts", [{"a": 0, "b": 0, "c": 0}, {"a": 3, "b": 39, "c": 1}, {"a": 0, "b": 35, "c": 9000}]
-)
-def test_the_interval_model_counts_what_the_objective_says(
-    name: str, starts: dict[str, int]
-) -> None:
-    total = costs_of(name, problem(*JOBS)).total(starts)
-    assert fixed(name, starts) == ("OPTIMAL", total)
-
-
-@pytest.mark.parametrize("name", SUMS)
-def test_the_interval_model_knows_no_start_that_is_too_dear_by_a_second(name: str) -> None:
-    costs = costs_of(name, problem(*JOBS))
-    total = costs.total({"a": 0, "b": 900, "c": 0})
-    least = dict.fromkeys("abc", 0)
-    last = costs.within(least, total).beyond(least).latest(total)["b"]
-    assert last is not None
-    at = {"a": 0, "b": last, "c": 0}
-    assert fixed(name, at, total) == ("OPTIMAL", costs.total(at))
-    assert fixed(name, {**at, "b": last + 1}, total) == ("INFEASIBLE", 0)
 
 
 @pytest.mark.parametrize("weight", [1e15, 3.3e14, 0.1234567890123])
@@ -232,19 +97,6 @@ def test_the_integer_program_counts_the_largest_cost(whole: bool, limit: float) 
     outcome, placed = model.solve(Budget(effort=5.0), seconds=5.0)
     assert outcome.value == pytest.approx(limit)
     assert {job: start.time for job, start in placed.items()} == {"a": 10, "b": 0}
-
-
-@pytest.mark.parametrize(("most", "status"), [(99.0, "INFEASIBLE"), (100.0, "OPTIMAL")])
-def test_a_value_that_is_kept_is_kept_to_the_unit(most: float, status: str) -> None:
-    planning = problem(*JOBS)
-    demands = {demand.job.id: demand for demand in planning.demands}
-    model = PlacementModel(planning.base, [(demands["a"], [0, 10])])
-    model.minimise({"a": {0: 100, 10: 101}})
-    model.keep(most)
-    model.minimise({"a": {0: 5, 10: 0}})
-    outcome, placed = model.solve(Budget(effort=5.0), seconds=5.0)
-    assert outcome.status == status
-    assert {job: start.time for job, start in placed.items()} == ({"a": 0} if placed else {})
 
 
 def test_so_many_bits_are_nine_digits() -> None:

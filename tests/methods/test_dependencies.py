@@ -10,7 +10,7 @@ from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Method, Plan, Queue, RunningJob
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
-from slotwise.solver.precedence import NEVER_SATISFIED, NOT_YET
+from slotwise.solver.precedence import NEVER_SATISFIED
 from slotwise.solver.validate import validate
 
 #: The latest start of a plan that is tried.
@@ -104,27 +104,6 @@ def starts(found: Plan) -> dict[str, int | None]:
 
 @pytest.mark.behaviour("DEP-05")
 @pytest.mark.parametrize("method", METHODS)
-def test_a_job_starts_when_the_other_ends(method: Method) -> None:
-    instance = site(Job("2", 1, run_limit=50, dependency="done(1)"), running=(runs("1", 2, 200),))
-    found = plan(instance, method)
-    assert starts(found) == {"2": 200}
-    assert found["2"].waits_for == f"{NOT_YET}: done(1)"
-    assert method == "greedy" or found["2"].start == 200
-
-
-@pytest.mark.behaviour("DEP-05")
-@pytest.mark.parametrize("method", METHODS)
-def test_a_chain_of_pending_jobs(method: Method) -> None:
-    instance = site(
-        Job("3", 1, run_limit=30, dependency="done(2)"),
-        Job("4", 1, run_limit=30, dependency="started(3)"),
-        Job("2", 2, run_limit=100),
-    )
-    assert starts(plan(instance, method)) == {"2": 0, "3": 100, "4": 100}
-
-
-@pytest.mark.behaviour("DEP-05")
-@pytest.mark.parametrize("method", METHODS)
 def test_without_a_known_end_there_is_no_start(method: Method) -> None:
     waits = Job("2", 1, run_limit=50, dependency="done(1)")
     behind = Job("3", 1, run_limit=50, dependency="ended(2)")
@@ -133,16 +112,6 @@ def test_without_a_known_end_there_is_no_start(method: Method) -> None:
     assert reasons["2"] == "waits for the end of job 1, which is unknown (no run limit)"
     assert "2" in reasons["3"]
     assert found.status in ("infeasible", "heuristic")
-
-
-@pytest.mark.behaviour("DEP-05")
-@pytest.mark.parametrize("method", METHODS)
-def test_a_pending_job_without_a_known_end(method: Method) -> None:
-    found = plan(site(Job("2", 1), Job("3", 1, run_limit=9, dependency="done(2)")), method)
-    reason = next(item.reason for item in found.unplaced if item.job == "3")
-    assert reason == "waits for the end of job 2, which is unknown (no run limit)"
-    started = plan(site(Job("2", 1), Job("3", 1, run_limit=9, dependency="started(2)")), method)
-    assert not started.unplaced
 
 
 @pytest.mark.behaviour("DEP-04")
@@ -185,16 +154,6 @@ def test_what_a_plan_cannot_know_is_named_and_never_proved(
         assert found["4"].proved
         assert found.status == "feasible"
         assert any(named in item.what for item in found.omissions)
-
-
-@pytest.mark.behaviour("DEP-01")
-@pytest.mark.parametrize("word", ["done", "ended", "post_done", ""])
-def test_all_words_for_an_end(word: str) -> None:
-    condition = f"{word}(1)" if word else "1"
-    instance = site(Job("2", 1, run_limit=5, dependency=condition), running=(runs("1", 2, 80),))
-    found = plan(instance)
-    assert found["2"].start == 80
-    assert found["2"].proved
 
 
 @pytest.mark.behaviour("DEP-05")

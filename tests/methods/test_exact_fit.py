@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import slotwise as sw
-from sampling import pairwise, some
 from slotwise import Choices
-from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.first_fit import plan_first_fit, with_exact_fits
-from slotwise.solver.placement.holding import NOT_ALL_KNOWN
-from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.scheduler.next_cycle import NextCycle, plan_of
 
-METHODS: tuple[sw.Method, ...] = ("time-based", "optimal", "milp")
-OBJECTIVES: tuple[sw.ObjectiveName, ...] = (
-    *("lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness"),
-)
 QUEUE = sw.Queue("q", backfill=True)
 
 
@@ -44,184 +33,9 @@ def plan(instance: sw.Instance, method: sw.Method = "time-based", **more: Any) -
     return sw.plan(instance, method, effort=None if method == "time-based" else 1, **more)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_limit_that_fills_the_gap_to_the_second_is_marked(method: sw.Method) -> None:
-    exact = plan(gap(1800), method)
-    assert exact["small"].start == 0
-    assert exact["small"].exact_fit == (
-        "fills its gap to the second: 1 s more would not fit before wide"
-    )
-    assert exact["wide"].exact_fit == ""
-    assert plan(gap(1799), method)["small"].exact_fit == ""
-    late = plan(gap(1801), method)["small"]
-    assert late.start == 2400
-    assert late.exact_fit == ""
-
-
-def test_what_the_limit_kept_from_being_known_is_said() -> None:
-    problem = PlanningProblem.of(gap(1800))
-    first = plan_first_fit(problem)
-    over = Budget(grace=0.0)
-    over.cancel.set()
-    found = with_exact_fits(problem, first, over)
-    assert NOT_ALL_KNOWN in found.notes
-    assert not any(item.exact_fit for item in found)
-    known = with_exact_fits(problem, first, Budget())
-    assert known.notes == first.notes
-    assert known["small"].exact_fit
-
-    cycle = NextCycle(gap(1800), "time-based", budget=Budget(grace=0.0))
-    assert NOT_ALL_KNOWN not in plan_of(cycle).notes
-    cycle.budget.cancel.set()
-    assert NOT_ALL_KNOWN in plan_of(cycle).notes
-
-
-def test_a_job_behind_another_does_not_hang_on_the_one_that_follows_it() -> None:
-    follow = sw.instance(
-        [sw.Host("a", 1)], pending=[job("first", 1, 60), job("second", 1, 60)], queues=[QUEUE]
-    )
-    assert [item.exact_fit for item in plan(follow)] == ["", ""]
-
-
-def test_greedy_promises_count_too() -> None:
-    """What greedy holds until its estimate is lent to a job that ends in that second."""
-    found = sw.plan(gap(1800), "greedy")
-    assert (found["wide"].estimate, found["small"].start) == (1800, 0)
-    assert "before wide" in found["small"].exact_fit
-    assert sw.plan(gap(1799), "greedy")["small"].exact_fit == ""
-
-
-@pytest.mark.parametrize("shorter", [0, 1])
-def test_windows_and_advance_reservations_close_gaps_too(shorter: int) -> None:
-    reserved = sw.AdvanceReservation("demo", 3600, 7200, {"a": 1})
-    alone = sw.instance(
-        [sw.Host("a", 1)],
-        pending=[job("fits", 1, 3600 - shorter)],
-        queues=[QUEUE],
-        advance_reservations=[reserved],
-    )
-    said = plan(alone, "optimal")["fits"].exact_fit
-    assert ("before advance reservation demo" in said) is not bool(shorter)
-    # 2024-01-01 was a Monday; the window closes at 01:00.
-    window = replace(
-        alone,
-        advance_reservations=(),
-        queues=(replace(QUEUE, run_window="00:00-01:00"),),
-        origin="2024-01-01T00:00:00+00:00",
-    )
-    said = plan(window, "optimal")["fits"].exact_fit
-    assert ("before its run window closes" in said) is not bool(shorter)
-    assert plan(window, "time-based")["fits"].exact_fit == ""  # estimates know no windows
-
-
-def random_queue(seed: int) -> sw.Instance:
-    """Jobs whose limits are multiples of the same few seconds: gaps are often filled exactly."""
-    draw = random.Random(seed)
-    hosts = [sw.Host(f"h{n}", draw.randint(1, 4), amounts={"mem": 100.0}) for n in range(3)]
-    running, free = [], {host.name: host.slots for host in hosts}
-    for number in range(draw.randint(1, 5)):
-        host = draw.choice(hosts).name
-        if free[host]:
-            slots = draw.randint(1, free[host])
-            free[host] -= slots
-            limit = 10 * draw.randint(1, 5)
-            running.append(sw.RunningJob(job(f"r{number}", slots, limit), 0, {host: slots}))
-    most = sum(host.slots for host in hosts)
-    pending = [
-        job(
-            f"p{number}",
-            draw.randint(1, most),
-            10 * draw.randint(1, 5),
-            res_req=("rusage[mem=60]",) if draw.random() < 0.3 else (),
-        )
-        for number in range(draw.randint(2, 7))
-    ]
-    return sw.instance(hosts, running=running, pending=pending, queues=[QUEUE])
-
-
-def with_limit(instance: sw.Instance, number: int, limit: int) -> sw.Instance:
-    pending = list(instance.pending)
-    pending[number] = replace(pending[number], run_limit=limit)
-    return replace(instance, pending=tuple(pending))
-
-
-@pytest.mark.parametrize("seed", some(range(60), 6))
-def test_marked_are_those_that_one_second_more_would_move(seed: int) -> None:
-    """Of first fit one after the other: what the judge of a mark is, planned anew."""
-    instance = random_queue(seed)
-    found = plan(instance)
-    for number, item in enumerate(instance.pending):
-        before = found.get(item.id)
-        if before is None or before.start is None:
-            continue
-        longer = with_limit(instance, number, (item.run_limit or 0) + 1)
-        after = plan(longer)[item.id]
-        moved = (after.start, after.allocation) != (before.start, before.allocation)
-        if moved or before.start > 0:  # a start that moves at once may free what was held
-            assert moved is bool(before.exact_fit), (item.id, before, after)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_margin_keeps_out_of_gaps_that_are_filled_to_the_second(method: sw.Method) -> None:
-    kept = plan(gap(1800), method, margin=60)
-    assert kept.margin == 60
-    assert (kept["wide"].start, kept["wide"].finish) == (1800, 2400)
-    assert (kept["small"].start, kept["small"].finish) == (2460, 4260)
-    assert plan(gap(1740), method, margin=60)["small"].start == 0
-    assert all(item.exact_fit == "" for item in plan(gap(1740), method, margin=60))
-
-
 def test_a_job_without_a_limit_keeps_its_place_for_ever_with_a_margin_too() -> None:
     kept = plan(gap(None), margin=60)
     assert (kept["small"].start, kept["small"].finish) == (2460, None)
-
-
-def test_the_judge_objects_to_a_plan_that_comes_too_near() -> None:
-    near = plan(gap(1800))
-    assert sw.validate(gap(1800), near) == []
-    assert any(fault.check == "slots" for fault in sw.validate(gap(1800), replace(near, margin=1)))
-    far = plan(gap(1800), margin=60)
-    assert sw.validate(gap(1800), far) == []
-
-
-@pytest.mark.parametrize(("objective", "seed"), pairwise(OBJECTIVES, range(6)))
-def test_a_margin_is_a_longer_limit_in_all_but_its_own_end(
-    seed: int, objective: sw.ObjectiveName
-) -> None:
-    """Starts are those of jobs that ask for so much more; values are those of the jobs as asked."""
-    instance = random_queue(seed)
-    instance = replace(
-        instance,
-        pending=tuple(
-            replace(j, deadline=40, weight=1 + n) for n, j in enumerate(instance.pending)
-        ),
-    )
-    margin = 5
-    if objective != "tardiness":  # elsewhere -t is no due date: it ends jobs
-        plain = (replace(j, deadline=None) for j in instance.pending)
-        instance = replace(instance, pending=tuple(plain))
-    longer = tuple(
-        replace(
-            j,
-            run_limit=(j.run_limit or 0) + margin,
-            deadline=None if j.deadline is None else j.deadline + margin,
-        )
-        for j in instance.pending
-    )
-    for method in ("optimal",) if objective == "tardiness" else ("time-based", "optimal"):
-        kept = plan(instance, method, objective=objective, margin=margin)
-        assert sw.validate(instance, kept, as_lsf=True) == []
-        assert not any("bug" in note for note in kept.notes)
-        asked = plan(replace(instance, pending=longer), method, objective=objective)
-        if objective in ("lexicographic", "total-start", "weighted", "tardiness"):
-            assert kept.value == asked.value, method
-        if objective == "lexicographic" or method == "time-based":
-            assert [i.start for i in kept] == [i.start for i in asked], method
-        if objective == "makespan":
-            assert kept.value is not None
-            assert asked.value is not None
-            assert kept.value == asked.value - margin
-        assert (kept.status, kept.bound is None) == (asked.status, asked.bound is None)
 
 
 def test_a_whole_pool_keeps_it_under_every_objective() -> None:

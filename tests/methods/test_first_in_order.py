@@ -70,19 +70,6 @@ def test_the_judge_misses_who_is_not_counted() -> None:
     assert len([item for item in told if "lost" in str(item)]) == 9
 
 
-@pytest.mark.parametrize("method", ["greedy", "optimal"])
-def test_every_method_has_it(method: sw.Method) -> None:
-    found = sw.plan(full(1), method, first=3, effort=2.0)
-    assert len(found) == 3
-    assert found.behind == 11
-
-
-def test_as_many_as_there_are_is_the_plan_of_all() -> None:
-    instance = full(2)
-    assert sw.plan(instance, "time-based", first=14) == sw.plan(instance, "time-based")
-    assert sw.plan(instance, "time-based", first=99).behind == 0
-
-
 def test_at_least_one_is_planned() -> None:
     with pytest.raises(InputError, match="first is 0"):
         sw.plan(full(2), "time-based", first=0)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import slotwise as sw
 from slotwise import (
-    Application,
     Cluster,
     Gpus,
     Host,
@@ -17,11 +16,9 @@ from slotwise import (
     Params,
     Plan,
     PlannedJob,
-    Queue,
-    ReservationUsage,
     RunningJob,
 )
-from slotwise.model.gpu_request import gpu_options, gpu_request
+from slotwise.model.gpu_request import gpu_request
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
@@ -52,14 +49,6 @@ def start(instance: Instance, method: str = "optimal") -> int | None:
     return found["p"].start if found.get("p") is not None else None
 
 
-@pytest.mark.behaviour("GPU-02", "GPU-03")
-@pytest.mark.parametrize("method", ["optimal", "milp", "time-based"])
-def test_a_job_waits_for_gpus_that_others_hold(method: str) -> None:
-    three = (holder("num=3:j_exclusive=yes"),)
-    assert start(problem(job("num=1:j_exclusive=yes"), running=three), method) == 0
-    assert start(problem(job("num=2:j_exclusive=yes"), running=three), method) == 2 * HOUR
-
-
 @pytest.mark.behaviour("GPU-02")
 def test_gpus_are_per_host_or_per_task() -> None:
     two = (A100, A100)
@@ -78,20 +67,6 @@ def test_gpus_are_per_host_or_per_task() -> None:
     # Four GPUs on each of its hosts: none is left on either.
     one = replace(both, running=(holder("num=1:j_exclusive=yes", "h1"),))
     assert start(one) == 2 * HOUR
-
-
-@pytest.mark.behaviour("GPU-02")
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"params": Params(reserve_per_slot=True)},
-        {"reservation_usage": (ReservationUsage("ngpus_physical", "PER_SLOT"),)},
-    ],
-)
-def test_a_cluster_may_count_them_per_task(more: dict[str, Any]) -> None:
-    assert start(problem(job("num=2:j_exclusive=yes", 3), **more)) is None
-    assert start(problem(job("num=2:j_exclusive=yes", 2), **more)) == 0
-    assert start(problem(job("num=4/host:j_exclusive=yes", 3), **more)) == 0
 
 
 @pytest.mark.behaviour("GPU-02")
@@ -126,22 +101,6 @@ def test_each_option_is_that_of_the_narrowest_level() -> None:
     assert (whole.num, whole.model, whole.mem, whole.shares) == (2, "", None, True)
     assert gpu_request(("-", "", ""), cluster="num=3").num == 3
     assert gpu_request(("-", "", "")) == gpu_request(("num=1:mode=shared:j_exclusive=no",))
-
-
-@pytest.mark.behaviour("GPU-02")
-def test_queue_application_and_cluster_say_what_jobs_need() -> None:
-    queues = (Queue("default", gpu_req="num=3:j_exclusive=yes"),)
-    held = (holder("num=2/host", hours=3),)
-    plain = Job("p", 1, run_limit=HOUR)
-    assert start(problem(plain, queues=queues, running=held)) == 3 * HOUR
-    assert start(problem(replace(plain, gpu="num=2"), queues=queues, running=held)) == 0
-    profiles = (Application("a", gpu_req="num=1"),)
-    of_a = replace(plain, application="a")
-    assert start(problem(of_a, queues=queues, applications=profiles, running=held)) == 0
-    # LSB_GPU_REQ gives nobody GPUs, and completes what jobs ask for.
-    params = Params(gpu_req="num=4:j_exclusive=yes")
-    assert start(problem(plain, params=params, running=held)) == 0
-    assert start(problem(replace(plain, gpu="-"), params=params, running=held)) == 3 * HOUR
 
 
 @pytest.mark.behaviour("GPU-02")
@@ -205,28 +164,6 @@ def test_what_hosts_do_not_say_of_gpus_is_named() -> None:
 
 
 @pytest.mark.behaviour("GPU-02")
-@pytest.mark.parametrize(
-    ("gpu", "syntax", "message"),
-    [
-        ("num=0", "extend", "num must be a number such as 2, 2/task or 2/host"),
-        ("nums=2", "extend", "-gpu knows no 'nums=2' (did you mean 'num'?)"),
-        ("mode=fast", "extend", "mode must be shared or exclusive_process"),
-        ("gmem=much", "extend", "gmem must be a size"),
-        ("num=1:num=2", "extend", "-gpu gives num twice"),
-        ("gmodel=K80", "Y", "gmodel needs LSB_GPU_NEW_SYNTAX=extend"),
-        ("num=1", "N", "-gpu needs LSB_GPU_NEW_SYNTAX=extend"),
-    ],
-)
-def test_what_is_wrong_with_a_gpu_requirement_is_said(gpu: str, syntax: str, message: str) -> None:
-    with pytest.raises(sw.InputError, match=r".") as caught:
-        gpu_options(gpu, syntax)
-    assert message in str(caught.value)
-    it = problem(params=Params(gpu_syntax=syntax))
-    with pytest.raises(sw.InputError, match="-gpu"):
-        sw.ask(it, f'-n 1 -gpu "{gpu}"', method="time-based")
-
-
-@pytest.mark.behaviour("GPU-02")
 def test_levels_of_a_file_are_checked_too() -> None:
     text = """format: slotwise/1
 params: {LSB_GPU_REQ: "num=x"}
@@ -264,20 +201,6 @@ def test_gpus_and_amounts_of_a_host_may_not_differ() -> None:
         sw.loads(text.format(3))
 
 
-@pytest.mark.behaviour("GPU-01", "GPU-02")
-def test_selections_see_gpus() -> None:
-    two = (None, A100)
-    for select, right in (
-        ("ngpus>0", "h1"),
-        ("ngpus_physical>=4", "h1"),
-        ("!(ngpus>0)", "h0"),
-        ("gpu_mtotal0>=40000", "h1"),
-    ):
-        asking = Job("p", 1, res_req=(f"select[{select}]",), run_limit=HOUR)
-        found = plan(problem(asking, gpus=two), "time-based")
-        assert dict(found["p"].allocation) == {right: 1}, select
-
-
 @pytest.mark.behaviour("GPU-03")
 @pytest.mark.parametrize(
     ("gpu", "allocation", "fault"),
@@ -299,16 +222,6 @@ def test_the_judge_reads_gpus_for_itself(gpu: str, allocation: dict[str, int], f
     right = PlannedJob("p", 2 * HOUR, 3 * HOUR, allocation, method="test")
     later = validate(it, Plan("test", "lexicographic", "heuristic", 0, (right,)))
     assert any(item.check == "gpu" for item in later) == ("in use" not in fault)
-
-
-@pytest.mark.behaviour("GPU-03")
-def test_the_loop_and_the_plan_agree_about_gpus() -> None:
-    jobs = [job("num=2:j_exclusive=yes", id=f"p{n}", submit=n - 10) for n in range(4)]
-    it = problem(*jobs, running=(holder("num=3:j_exclusive=yes"),))
-    planned = {item.job: item.start for item in plan(it, "time-based")}
-    ran = {name: sw.simulate(it, reservation="time-based")[name].start for name in planned}
-    assert planned == {"p0": 7200, "p1": 7200, "p2": 10800, "p3": 10800}
-    assert ran == planned
 
 
 @pytest.mark.behaviour("GPU-02")

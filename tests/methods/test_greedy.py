@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from judging import host, job, problem, running
-from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Params, Queue
+from slotwise import Instance, Params, Queue
 from slotwise.cli.render import plan_output
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
@@ -51,29 +51,6 @@ def test_with_the_order_as_it_is_misprinted_both_methods_say_the_end_of_job1() -
     assert plan(instance, "time-based")["job5"].start == 2 * HOUR
 
 
-@pytest.mark.behaviour("GRD-03")
-@pytest.mark.parametrize(("slots", "hours"), [(3, 1), (4, 1), (5, 2), (8, 2), (9, 3), (11, 4)])
-def test_the_estimate_adds_up_what_the_jobs_free_in_order_of_their_ends(
-    slots: int, hours: int
-) -> None:
-    """Free now 2; then 2 (job2), 4 (job4), 2 (job1), 6 (job3)."""
-    instance = headline()
-    wanted = replace(instance.pending[0], slots=slots, res_req=())
-    estimate = plan(replace(instance, pending=(wanted,)), "greedy")["job5"].estimate
-    assert estimate == hours * HOUR
-
-
-@pytest.mark.behaviour("GRD-03", "TBR-03")
-def test_jobs_of_unknown_end_add_nothing_to_the_estimate() -> None:
-    instance = problem(
-        job("j", 12),
-        running=(running("r", {"A": 4}), running("endless", {"B": 1}, run_limit=None)),
-    )
-    waiting = plan(instance, "greedy")["j"]
-    assert (waiting.estimate, waiting.reserved) == (None, {"B": 3, "C": 4})
-    assert plan(replace(instance, pending=(job("j", 11),)), "greedy")["j"].estimate == 100
-
-
 @pytest.mark.behaviour("GRD-01")
 def test_it_reserves_the_free_slots_up_to_the_minimum() -> None:
     """Two hosts with three free slots each, no place for a job that wants one empty host."""
@@ -92,20 +69,6 @@ def test_slots_that_one_job_holds_are_not_free_for_the_next() -> None:
     assert found["first"].reserved == {"B": 2, "C": 1}
     assert (found["second"].start, found["second"].reserved) == (None, {})
     assert found["second"].estimate is None  # it holds nothing, so greedy has nothing to say
-
-
-@pytest.mark.behaviour("GRD-01")
-def test_a_job_starts_beside_the_reservations_of_the_jobs_before_it() -> None:
-    cluster = Cluster((host("A"), host("B"), host("C", type="big")))
-    instance = problem(
-        job("first", 6, "select[type!=big]"),
-        job("second", 3),
-        cluster=cluster,
-        running=(running("r1", {"A": 4}),),
-    )
-    found = plan(instance, "greedy")
-    assert found["first"].reserved == {"B": 4}
-    assert (found["second"].start, found["second"].allocation) == (0, {"C": 3})
 
 
 @pytest.mark.behaviour("GRD-02")
@@ -159,14 +122,6 @@ def test_the_estimate_is_worded_as_a_lower_bound() -> None:
     assert "2*qat26" in text
 
 
-@pytest.mark.behaviour("GRD-04")
-def test_an_estimate_is_never_before_the_begin_time() -> None:
-    instance = problem(job("j", 2, begin=40))
-    assert plan(instance, "greedy")["j"].estimate == 40
-    busy = problem(job("j", 12, begin=400), running=(running("r", {"A": 4}),))
-    assert plan(busy, "greedy")["j"].estimate == 400
-
-
 @pytest.mark.behaviour("GRD-06", "MEM-05")
 def test_reserve_cycles_come_from_resource_reserve_before_slot_reserve() -> None:
     assert Queue("q", slot_reserve=20).reserve_cycles == 20
@@ -201,25 +156,6 @@ def test_a_job_that_no_method_can_place_is_listed_with_the_reason() -> None:
     ]
 
 
-@pytest.mark.behaviour("MEM-08")
-@pytest.mark.parametrize(
-    ("queue", "reserved"),
-    [
-        (Queue("default", slot_reserve=20), {}),
-        (Queue("default", resource_reserve=20), {"A": 2}),
-        (Queue("default", slot_reserve=20, resource_reserve=20), {"A": 2}),
-    ],
-)
-def test_slot_reserve_holds_nothing_while_memory_is_short(
-    queue: Queue, reserved: dict[str, int]
-) -> None:
-    hosts = (host("A", amounts={"mem": 1000.0}),)
-    busy = (running("r", {"A": 1}, "rusage[mem=700]"),)
-    wanted = job("j", 2, "rusage[mem=500]")
-    waiting = plan(problem(wanted, hosts=hosts, running=busy, queues=(queue,)), "greedy")["j"]
-    assert (waiting.start, waiting.reserved) == (None, reserved)
-
-
 @pytest.mark.behaviour("TBR-01")
 def test_time_based_reservation_is_off_unless_asked_for() -> None:
     assert Params().time_reserve_numjobs == 0
@@ -231,101 +167,6 @@ def test_time_based_reservation_is_off_unless_asked_for() -> None:
         assert [item.job for item in found if item.method == "greedy"] == [
             name for name in ("one", "two", "three") if name not in timed
         ]
-
-
-@pytest.mark.behaviour("LOP-01", "GRD-07")
-@pytest.mark.parametrize("method", ["greedy", "time-based"])
-@pytest.mark.parametrize(
-    ("requirement", "says"),
-    [
-        ("cu[maxcus=1]", "needs 3 slots under cu[maxcus=1]; the fullest choice, e1, has 2"),
-        ("rusage[mem=5000]", "asks 5000 MB of mem on a host, the largest has 1000 MB"),
-    ],
-)
-def test_a_job_that_holds_slots_enough_says_why_they_do_not_do(method, requirement, says):
-    """Not "needs 3 free slots, holds 3 now" for a job that never fits."""
-    hosts = (Host("a", 2, amounts={"mem": 1000.0}), Host("b", 1, amounts={"mem": 1000.0}))
-    units = (ComputeUnit("e1", "e", ("a",)), ComputeUnit("e2", "e", ("b",)))
-    found = plan(
-        Instance(
-            Cluster(hosts, unit_types=("e",), default_unit_type="e", units=units),
-            pending=(Job("j", 3, res_req=(requirement,), run_limit=60),),
-        ),
-        method,
-    )
-    (never,) = found.unplaced
-    assert says in never.reason
-    assert never.reason.startswith("does not fit on this cluster even when nothing")
-
-
-@pytest.mark.behaviour("GRD-03")
-def test_jobs_on_hosts_where_the_job_may_not_run_add_nothing_to_the_estimate() -> None:
-    """Neither those outside its choice, nor those that are too small for its memory."""
-    ending = (running("late", {"A": 3}), running("soon", {"B": 4}, run_limit=50))
-    hosts = (host("A", type="big"), host("B"))
-    waiting = plan(problem(job("j", 4, "select[type=big]"), hosts=hosts, running=ending), "greedy")
-    assert (waiting["j"].estimate, waiting["j"].reserved) == (100, {"A": 1})
-    hosts = (host("A", amounts={"mem": 900.0}), host("B", amounts={"mem": 100.0}))
-    wanted = job("j", 4, "rusage[mem=500]")
-    waiting = plan(problem(wanted, hosts=hosts, running=ending), "greedy")
-    assert (waiting["j"].estimate, waiting["j"].reserved) == (100, {"A": 1})
-
-
-@pytest.mark.behaviour("GRD-02")
-@pytest.mark.parametrize("by_start_time", [False, True])
-def test_hosts_that_are_too_small_make_no_group_larger(by_start_time: bool) -> None:
-    """The hosts of type small have more free slots, but the job's memory fits on none of them."""
-    hosts = (
-        host("s1", type="small", amounts={"mem": 100.0}),
-        host("s2", type="small", amounts={"mem": 100.0}),
-        host("b1", type="big", amounts={"mem": 900.0}),
-    )
-    wanted = job("j", 4, "rusage[mem=500] same[type]")
-    instance = problem(
-        wanted,
-        hosts=hosts,
-        running=(running("r", {"b1": 3}),),
-        params=Params(reserve_by_starttime=by_start_time),
-    )
-    waiting = plan(instance, "greedy")["j"]
-    assert (waiting.estimate, waiting.reserved) == (100, {"b1": 1})
-
-
-@pytest.mark.behaviour("GRD-03", "MEM-08")
-@pytest.mark.parametrize(
-    ("asked", "estimate"),
-    [(1000.0, 100), (600.2, 100), (400.1, 50), (400.0, 50), (400.1 + 1e-4, 100)],
-)
-def test_memory_that_is_freed_to_the_last_bit_is_enough(asked: float, estimate: int) -> None:
-    """Two jobs hold 400.1 and 599.9 of 1000."""
-    hosts = (host("A", amounts={"mem": 1000.0}),)
-    busy = (
-        running("first", {"A": 1}, "rusage[mem=400.1]", run_limit=50),
-        running("second", {"A": 1}, "rusage[mem=599.9]"),
-    )
-    queues = (Queue("default", resource_reserve=20),)
-    wanted = job("j", 2, f"rusage[mem={asked}]")
-    instance = problem(wanted, hosts=hosts, running=busy, queues=queues)
-    waiting = plan(instance, "greedy")["j"]
-    assert (waiting.reserved, waiting.estimate) == ({"A": 2}, estimate)
-
-
-@pytest.mark.behaviour("GRD-01")
-def test_hosts_that_are_closed_are_not_held() -> None:
-    hosts = (host("A", status="closed_Adm"), host("B"))
-    busy = (running("r", {"B": 1}),)
-    waiting = plan(problem(job("j", 4), hosts=hosts, running=busy), "greedy")["j"]
-    assert waiting.reserved == {"B": 3}
-
-
-@pytest.mark.behaviour("GRD-01")
-def test_no_more_than_a_block_of_each_host_is_held_whatever_the_block() -> None:
-    """One on each host of model y, of which two are free; three on x, which has one."""
-    hosts = (host("x", model="x"), *(host(name, model="y") for name in "ABC"))
-    busy = (running("r", {"C": 4}), running("s", {"x": 3}))
-    wanted = job("j", 3, "same[model] span[ptile='!',x:3,y:1]")
-    waiting = plan(problem(wanted, hosts=hosts, running=busy), "greedy")["j"]
-    assert waiting.reserved == {"A": 1, "B": 1}
 
 
 FIRST_HOST = """

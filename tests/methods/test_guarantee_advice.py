@@ -62,14 +62,3 @@ def test_the_cause_and_the_line_to_change_are_found(fault: str) -> None:
     assert cause in first.cause
     assert line in [item.proposed for item in first.lines]
     assert first.start == 0
-
-
-def test_suggestions_name_the_class_and_the_queue_with_loans() -> None:
-    loans, more, job, _, _ = FAULTS["it does not name its class"]
-    text = SITE.replace("LOANS", loans) + more + f"  - {{id: waits, {job}}}\n"
-    found = sw.explain(sw.loads(text), "waits")
-    changes = [item.change for item in found.suggestions]
-    assert "with -sla red" in changes
-    assert "in queue short" in changes or changes[0] == "with -sla red"
-    (obstacle,) = found.obstacles
-    assert "guaranteed pool owners (kept for red, green, blue)" in obstacle.reason

@@ -11,7 +11,6 @@ import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run, running
 from sampling import some
 from slotwise.cli.main import app
-from slotwise.model.formats.encode import to_document
 from slotwise.model.job import JobGroup, job_groups_of
 from typer.testing import CliRunner
 
@@ -95,28 +94,6 @@ def test_without_a_word_of_groups_their_limits_are_not_known() -> None:
     assert not any("job group" in item.what for item in known.omissions)
 
 
-@pytest.mark.parametrize(
-    ("group", "says"),
-    [
-        ("{name: canada}", "canada"),
-        ("{name: /canada/}", "/canada/"),
-        ("{name: /a//b}", "/a//b"),
-        ("{name: /canada, limit: 3}", "already defined"),
-        ("{name: /canada/qa, limit: 13}", "must be 12 or less, not 13: the limit of /canada is 12"),
-        ("{name: /y, limit: -1}", "limit"),
-    ],
-)
-def test_what_bgadd_refuses_is_refused(group: str, says: str) -> None:
-    with pytest.raises(sw.InputError) as caught:
-        sw.loads(text(DOCUMENT.replace("{name: /x}", f"{{name: /x}}, {group}")))
-    assert says in str(caught.value)
-
-
-def test_a_file_is_read_as_it_was_written() -> None:
-    problem = sw.loads(text())
-    assert sw.loads(json.dumps(to_document(problem))) == problem
-
-
 def literal(jobs: list[tuple[str, int]], running_groups: list[str], slots: int) -> list[int]:
     """The earliest starts in the order of the list; jobs of an hour each, all that run end at 1."""
     starts: list[int] = []
@@ -164,26 +141,3 @@ def test_plans_agree_with_a_literal_reading(seed: int) -> None:
     without = sw.plan(replace(problem, job_groups=free))
     if [item.start for item in without] != wanted:
         assert sw.validate(problem, without)
-
-
-@pytest.mark.parametrize("name", ["canada", "/canada/", "/a//b", "/", "/a b"])
-def test_a_wrong_name_is_told_alike_in_every_form(name: str) -> None:
-    """An entry, a field of a job, a bsub line and an object in memory; no word of a validator."""
-    told = f"must be a job group such as /risk/daily, not {name!r}"
-    head = "format: slotwise/1\nhosts: [{name: A, slots: 1}]\n"
-    for rest in (
-        f"job_groups: [{{name: '{name}'}}]",
-        f"pending: [{{id: '1', job_group: '{name}'}}]",
-        f"""pending: [{{id: '1', bsub: "-g '{name}'"}}]""",
-    ):
-        with pytest.raises(sw.InputError) as caught:
-            sw.loads(f"{head}{rest}\n")
-        (problem,) = caught.value.problems
-        assert told in problem.message
-        assert problem.line == 3
-    for problem in (
-        instance(host("A", 1), pending=(job("p", 1, job_group=name),)),
-        instance(host("A", 1), job_groups=(JobGroup(name),)),
-    ):
-        with pytest.raises(sw.InputError, match="must be a job group such as"):
-            sw.plan(problem)

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from sampling import some
-from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob, loads
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.model.sources.trace import load_pool
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
@@ -51,23 +51,6 @@ def test_one_host_of_four_slots_is_four_hosts_of_one(method: str, hosts: tuple[i
     instance = shared(*hosts)
     assert planned(instance, method) == {"wide": HOUR, "thin": 0, "other": 2 * HOUR}
     assert loop(instance) == {"wide": HOUR, "thin": 0, "other": 2 * HOUR}
-
-
-@pytest.mark.parametrize("method", ["time-based", "optimal"])
-@pytest.mark.parametrize("as_lsf", [False, True])
-def test_a_job_that_takes_nothing_of_what_is_needed_needs_no_backfill(
-    method: str, as_lsf: bool
-) -> None:
-    """The slots that r gives back are enough for a: b runs beside it, however long."""
-    instance = loads("""
-    format: slotwise/1
-    hosts: [{name: h, slots: 3}]
-    running: [{id: r, start: 0, run_limit: 10m, allocation: 2*h}]
-    pending: [{id: a, slots: 2, run_limit: 10m}, {id: b, slots: 1, run_limit: 20m}]
-    """)
-    found = plan(instance, method, as_lsf=as_lsf)
-    assert [(item.start, item.needs_backfill) for item in found] == [(600, ""), (0, "")]
-    assert loop(instance) == {"a": 600, "b": 0}
 
 
 @pytest.mark.behaviour("TBR-04", "TBR-05")
@@ -115,15 +98,3 @@ def test_the_loop_does_as_planned_where_slots_alone_count(seed: int, backfill: b
     if {item.job: item.start for item in found} != loop(instance):
         assert not backfill
         assert any("without BACKFILL" in rule for rule in found.left_out), found.notes
-
-
-@pytest.mark.behaviour("TBR-18")
-@pytest.mark.parametrize("seed", some(range(300), 10))
-def test_no_start_moves_when_jobs_behind_are_left_out(seed: int) -> None:
-    """Where all may backfill, reservations are as good as first come, earliest place."""
-    instance = random_pool(seed, backfill=True)
-    whole = planned(instance)
-    for count in range(1, len(instance.pending)):
-        few = replace(instance, pending=instance.pending[:count])
-        first = {job.id: whole[job.id] for job in few.pending}
-        assert planned(few) == first

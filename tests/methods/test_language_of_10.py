@@ -11,19 +11,15 @@ from enumerated_instances import newer_instance
 from judging import Case, faults, racks
 from judging import job as asked
 from judging import problem as judged
-from loop_lab import HOUR, MINUTE, cluster, host, instance, job, running
+from loop_lab import MINUTE, cluster, host, instance, job, running
 from sampling import some
 from slotwise import (
     ComputeUnit,
     Gpus,
     Instance,
-    Limit,
     Params,
     PlannedJob,
-    Queue,
-    ReservationUsage,
     RunningJob,
-    Scope,
     SharedResource,
     dump,
     loads,
@@ -34,7 +30,6 @@ from slotwise.solver.rules.rule_book import unsupported_rules
 from slotwise.solver.scheduler.simulation import simulate
 
 EXACT = ("time-based", "optimal", "milp")
-LOOP = ("none", "time-based", "optimal")
 
 
 def places(problem: Instance, method: str, name: str = "p") -> tuple[int | None, dict[str, int]]:
@@ -73,35 +68,6 @@ def test_blocks_fill_a_host_before_the_next(
     assert sum(found.values()) == slots
     block = int(span.partition("=")[2])
     assert sum(n % block > 0 for n in found.values()) <= 1
-
-
-@pytest.mark.behaviour("PLC-15")
-@pytest.mark.parametrize("method", EXACT)
-def test_a_block_waits_where_only_parts_of_blocks_are_free(method: str) -> None:
-    problem = instance(
-        host("A", 4),
-        host("B", 4),
-        running=(running("r", {"A": 1}, minutes=10), running("s", {"B": 1}, minutes=30)),
-        pending=(job("p", 4, "span[block=4]", minutes=5), job("q", 6, "span[block=3]", minutes=5)),
-    )
-    assert places(problem, method) == (10 * MINUTE, {"A": 4})
-    # What p holds of A now is not lent to a queue without BACKFILL; the exact methods are free.
-    later = 15 * MINUTE if method == "time-based" else 0
-    assert places(problem, method, "q")[0] == later
-
-
-@pytest.mark.behaviour("PLC-15")
-@pytest.mark.parametrize("method", LOOP)
-def test_the_loop_starts_blocks_as_planned(method: str) -> None:
-    problem = instance(
-        host("A", 4),
-        host("B", 4),
-        running=(running("r", {"A": 1}, minutes=10), running("s", {"B": 3}, minutes=30)),
-        pending=(job("p", 5, "span[block=4]", minutes=5),),
-    )
-    found = simulate(problem, reservation=method, cycle=0)
-    assert found["p"].start == 10 * MINUTE
-    assert found["p"].hosts == {"A": 4, "B": 1}
 
 
 @pytest.mark.behaviour("PLC-15")
@@ -202,63 +168,6 @@ def test_the_judge_splits_an_allocation_so_that_units_are_kept() -> None:
     assert faults(problem, {"j": (0, {"r1a": 3, "r2a": 3})}) != []
 
 
-@pytest.mark.behaviour("REQ-22", "RSV-08")
-@pytest.mark.parametrize("method", EXACT)
-@pytest.mark.parametrize(
-    ("usage", "starts"),
-    [
-        ("mem=30/task", None),  # 120 MB, the host has 100
-        ("mem=30/host", 0),
-        ("mem=100/job", 0),
-        ("lic=1/task", 10 * MINUTE),
-        ("lic=1/host", 0),
-        ("lic=2/job", 10 * MINUTE),
-        ("lic=1/job", 0),
-    ],
-)
-def test_an_amount_says_how_often_it_counts(method: str, usage: str, starts: int | None) -> None:
-    """Whatever ReservationUsage and RESOURCE_RESERVE_PER_SLOT say."""
-    problem = instance(
-        cluster=cluster(host("A", 4, 100), host("B", 1), shared=(SharedResource("lic", 4.0),)),
-        running=(running("r", {"B": 1}, minutes=10, res_req=("rusage[lic=3/job]",)),),
-        pending=(job("p", 4, f"rusage[{usage}] span[hosts=1]", minutes=5),),
-    )
-    assert places(problem, method)[0] == starts
-    usages = (ReservationUsage("lic", "PER_HOST" if "task" in usage else "PER_SLOT"),)
-    other = replace(problem, reservation_usage=usages, params=Params(reserve_per_slot=True))
-    assert places(other, method)[0] == starts
-
-
-@pytest.mark.behaviour("REQ-22")
-@pytest.mark.parametrize("method", LOOP)
-def test_the_loop_and_running_jobs_count_alike(method: str) -> None:
-    problem = instance(
-        host("A", 4, 100),
-        running=(running("r", {"A": 2}, minutes=10, res_req=("rusage[mem=30/task]",)),),
-        pending=(job("p", 1, "rusage[mem=50/host]", minutes=5),),
-    )
-    assert simulate(problem, reservation=method, cycle=0)["p"].start == 10 * MINUTE
-    light = replace(
-        problem, running=(running("r", {"A": 2}, minutes=10, res_req=("rusage[mem=30/host]",)),)
-    )
-    assert simulate(light, reservation=method, cycle=0)["p"].start == 0
-
-
-@pytest.mark.behaviour("REQ-22")
-@pytest.mark.parametrize("method", EXACT)
-def test_limits_count_what_amounts_count(method: str) -> None:
-    where = cluster(host("A", 4), host("B", 4), shared=(SharedResource("lic", 9.0),))
-    limit = Limit("few", {"lic": 3.0}, users=Scope(("all",), each=True))
-    problem = instance(
-        cluster=where,
-        limits=(limit,),
-        running=(running("r", {"A": 2}, minutes=10, res_req=("rusage[lic=1/task]",)),),
-        pending=(job("p", 2, "rusage[lic=1/task]", minutes=5), job("q", 2, "rusage[lic=1/job]")),
-    )
-    assert places(problem, method)[0] == 10 * MINUTE
-    assert places(problem, method, "q")[0] == 0
-
-
 def units(**sizes: tuple[int, ...]) -> Instance:
     """One unit a keyword, hosts with so many slots."""
     hosts = {name: [host(f"{name}{n}", s) for n, s in enumerate(of)] for name, of in sizes.items()}
@@ -285,31 +194,6 @@ def test_each_term_has_units_of_its_own(method: str) -> None:
     assert start == 0
     by_unit = {name: sum(n for h, n in found.items() if h[0] == name) for name in "efg"}
     assert sorted(by_unit.values()) in ([0, 3, 4], [3, 4, 0])
-
-
-@pytest.mark.behaviour("PLC-16")
-@pytest.mark.parametrize("method", EXACT)
-def test_a_term_waits_for_its_unit(method: str) -> None:
-    problem = units(e=(2, 2), f=(3,))
-    problem = replace(
-        problem,
-        running=(running("r", {"e0": 1}, minutes=10), running("s", {"f0": 1}, minutes=20)),
-        pending=(job("p", 4, "3*{cu[maxcus=1]} + 1*{order[ut]}", minutes=5),),
-    )
-    assert places(problem, method)[0] == 0
-    tight = replace(
-        problem, pending=(job("p", 5, "4*{cu[maxcus=1]} + 1*{cu[maxcus=1]}", minutes=5),)
-    )
-    assert places(tight, method)[0] == 10 * MINUTE
-
-
-def test_cu_in_a_term_needs_units_of_that_type() -> None:
-    text = """format: slotwise/1
-hosts: [{name: a, slots: 4}]
-pending: [{id: 1, slots: 4, res_req: "2*{cu[type=rack]} + 2*{order[ut]}"}]
-"""
-    with pytest.raises(sw.InputError, match="rack"):
-        loads(text)
 
 
 @pytest.mark.behaviour("PLC-17")
@@ -375,19 +259,6 @@ pending: [{{id: 1, slots: 4, res_req: {asked}}}]
 
 
 @pytest.mark.behaviour("REQ-21")
-@pytest.mark.parametrize(
-    "dialect", ["dialect: 7", "dialect: '7'", "params: {dialect: 7}", "params: {dialect: '7'}"]
-)
-def test_an_instance_says_its_language(dialect: str) -> None:
-    joined = loads(OLD.format(dialect=dialect, asked="'mem>50 && select[type==any]'"))
-    assert joined.params.dialect == "7"
-    assert plan(joined, "time-based")["1"].allocation == {"a": 4}
-    assert loads(dump(joined)) == joined
-    with pytest.raises(sw.InputError, match="LSF 7 has no span"):
-        loads(OLD.format(dialect=dialect, asked="'span[block=2]'"))
-
-
-@pytest.mark.behaviour("REQ-21")
 @pytest.mark.parametrize("dialect", ["", "dialect: 10.1", "params: {dialect: '10.1'}"])
 def test_10_is_the_usual_language(dialect: str) -> None:
     found = loads(OLD.format(dialect=dialect, asked="'span[block=2]'"))
@@ -437,54 +308,6 @@ def test_ptile_of_all_slots_where_no_mxj_is_defined(
     assert sum(found.values()) == slots
     if method == "time-based":
         assert sorted(found.values()) == sorted(expected)
-
-
-@pytest.mark.behaviour("PLC-15")
-def test_explain_counts_blocks() -> None:
-    problem = instance(
-        host("A", 4),
-        host("B", 4),
-        running=(running("r", {"A": 1}, minutes=60), running("s", {"B": 1}, minutes=60)),
-        pending=(job("p", 5, "span[block=4]", minutes=5),),
-    )
-    told = sw.explain(problem, "p", method="time-based").to_dict()
-    assert told["start"] == HOUR
-    assert "needs 1 block of 4 free slots and one of 1 (has 0" in str(told)
-
-
-def test_ask_takes_the_language_of_10() -> None:
-    problem = instance(host("A", 4), host("B", 5), queues=(Queue("default"),))
-    found = sw.ask(
-        problem, "bsub -n 6 -W 5 -R 'span[block=3] rusage[mem=0/task]'", method="time-based"
-    ).to_dict()
-    assert found["line"]["allocation"] == {"A": 3, "B": 3}
-    with pytest.raises(sw.InputError, match="did you mean 'block'"):
-        sw.ask(problem, "bsub -n 6 -W 5 -R 'span[blok=3]'", method="time-based")
-
-
-@pytest.mark.behaviour("REQ-22", "MEM-01")
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        ("mem=80/job", {"A": 80.0}),
-        ("mem=80/host", {"A": 80.0, "B": 80.0}),
-        ("mem=40/task", {"A": 80.0, "B": 40.0}),
-    ],
-)
-def test_a_waiting_job_gathers_memory_as_it_will_use_it(
-    usage: str, expected: dict[str, float]
-) -> None:
-    problem = instance(
-        host("A", 3, 100),
-        host("B", 2, 100),
-        queues=(Queue("q", resource_reserve=50),),
-        running=(running("r", {"A": 1, "B": 1}, minutes=10),),
-        pending=(job("p", 4, f"rusage[{usage}]", minutes=5),),
-    )
-    found = simulate(problem, reservation="greedy", keep_log=True)
-    (held,) = (item for item in found.log[0]["reservations"] if item["job"] == "p")
-    assert held["reserved"] == {"A": 2, "B": 1}
-    assert held["memory"] == expected
 
 
 @pytest.mark.behaviour("REQ-21", "TBR-02", "LOP-05")

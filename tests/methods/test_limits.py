@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from judging import host, job, problem, running
 from sampling import some
 from slotwise import Instance, Job, Limit, Queue, Scope, User, UserGroup
 from slotwise.solver.planning import plan
-from slotwise.solver.validate import validate_schedule
 
 ALL, EACH = Scope(("all",)), Scope(("all",), each=True)
 BOB = {"user": "bob"}
@@ -142,60 +140,6 @@ def test_slots_per_processor_without_per_host_is_ignored() -> None:
 
 
 @pytest.mark.behaviour("TBR-10")
-def test_a_limit_on_memory_counts_what_jobs_reserve() -> None:
-    """400 MB for all of ann's jobs: 200 run, 300 wait; a job without memory does not count."""
-    hosts = (host("A", 12, amounts={"mem": 9000.0}),)
-    instance = problem(
-        job("a", 1, "rusage[mem=300]", user="ann"),
-        job("b", 1, user="ann"),
-        hosts=hosts,
-        limits=(Limit("L", {"mem": 400.0}, users=Scope(("ann",))),),
-        running=(running("r", {"A": 1}, "rusage[mem=200]", user="ann"),),
-    )
-    found = plan(instance, "time-based")
-    assert (found["a"].start, found["b"].start) == (100, 0)
-    assert "limit L (mem): needs 300" in found["a"].waits_for
-
-
-@pytest.mark.behaviour("TBR-10")
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
-@pytest.mark.parametrize(
-    ("kind", "field"), [("apps", "application"), ("lic_projects", "license_project")]
-)
-@pytest.mark.parametrize(
-    ("scope", "starts"),
-    [
-        (Scope(("a",)), (0, 100, 0, 0)),
-        (Scope(("a", "b")), (0, 100, 200, 0)),
-        (Scope(("all",), excluded=("b",)), (0, 100, 0, 0)),
-        (EACH, (0, 100, 0, 0)),
-    ],
-)
-def test_limits_of_application_profiles_and_licence_projects(
-    method: Any, scope: Scope, starts: tuple[int, ...], kind: str, field: str
-) -> None:
-    """APPS counts the profiles together, PER_APP each; jobs without a profile never count."""
-    named: list[dict[str, Any]] = [{field: name} for name in ("a", "a", "b", "")]
-    scopes: dict[str, Any] = {kind: scope}
-    jobs = [replace(job(f"{n}", 2), **of) for n, of in enumerate(named)]
-    instance = problem(
-        *jobs,
-        hosts=(host("A", 12),),
-        applications=(sw.Application("a"), sw.Application("b")),
-        limits=(Limit("L", {"slots": 3.0}, **scopes),),
-    )
-    assert sw.loads(sw.dump(instance)) == instance
-    found = plan(instance, method)
-    for item, start in zip(jobs, starts, strict=True):
-        said = found[item.id].start
-        assert said == start or (said is None and method == "greedy")
-    assert not any("bug" in note for note in found.notes)
-    run = sw.simulate(instance, cycle=0)
-    assert [run[item.id].start for item in jobs] == [*starts]
-    assert not validate_schedule(instance, run)
-
-
-@pytest.mark.behaviour("TBR-10")
 @pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
 def test_a_percentage_of_the_memory_of_each_host(method: Any) -> None:
     """10 % of 249 MB is 25 MB after rounding (10.1)."""
@@ -215,29 +159,3 @@ def test_a_percentage_of_the_memory_of_each_host(method: Any) -> None:
     wide = sw.dump(instance).replace("PER_HOST", "HOSTS")
     with pytest.raises(sw.InputError, match="a percentage needs PER_HOST"):
         sw.loads(wide)
-
-
-@pytest.mark.behaviour("TBR-10")
-def test_shipped_instance_with_limits_of_user_queue_and_host() -> None:
-    """job3 waits for alice's limit and the queue's, job4 for the queue's, job5 and 6 for JL/U."""
-    found = plan(sw.load(sw.example("slot-limits")), "time-based")
-    assert [item.start for item in found] == [7200, 10800, 0, 0]
-
-
-@pytest.mark.behaviour("TBR-10")
-def test_two_limits_together_are_searched_not_only_filled_in_order() -> None:
-    """At most 2 slots on A and B together and 2 on B and C: four fit on A and C."""
-    names = ("A", "B", "C")
-    instance = problem(
-        job("j", 4),
-        hosts=tuple(host(name, 2) for name in names),
-        limits=(
-            Limit("left", {"slots": 2.0}, hosts=Scope(("A", "B"))),
-            Limit("right", {"slots": 2.0}, hosts=Scope(("B", "C"))),
-        ),
-    )
-    planned = plan(instance, "time-based")["j"]
-    assert (planned.start, planned.allocation) == (0, {"A": 2, "C": 2})
-    beside = replace(instance, pending=(job("i", 1), job("j", 4)))
-    found = plan(beside, "time-based")
-    assert (found["i"].start, found["j"].start) == (0, 100)

@@ -18,7 +18,6 @@ from slotwise import (
     RunningJob,
     SharedResource,
     Thresholds,
-    loads,
 )
 from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.comparison import compare
@@ -71,11 +70,6 @@ def test_simulated_starts_of_the_examples(example: str, starts: dict[str, int]) 
     problem = sw.load(sw.example(example))
     found = simulated_starts(problem, "greedy")
     assert {name: found[name] - problem.now for name in starts} == starts
-
-
-def test_simulated_starts_of_a_recorded_queue() -> None:
-    problem = sw.load(sw.example("kth-sp2-queue-10"))
-    assert sum(simulated_starts(problem, "greedy").values()) == 284_690
 
 
 def test_a_comparison_has_an_estimate_and_a_simulated_start_by_each_method() -> None:
@@ -390,57 +384,6 @@ def test_preemptable_alone_lets_the_named_queue_preempt() -> None:
     assert any("preemption" in note for note in plan(problem, "time-based").notes)
 
 
-@pytest.mark.behaviour("LOP-06")
-@pytest.mark.parametrize(
-    ("waits", "runs", "suspended", "named"),
-    [
-        ("hi", "lo", False, True),
-        ("lo", "lo", False, False),  # nobody waits who may preempt
-        ("hi", "hi", False, False),  # nobody is there whom it may preempt
-        ("lo", "lo", True, True),  # the one that is suspended goes on as the loop says
-    ],
-)
-def test_preemption_is_left_out_only_where_it_could_happen(
-    waits: str, runs: str, suspended: bool, named: bool
-) -> None:
-    run = replace(running("r", {"A": 4}, 60, queue=runs), suspended=suspended)
-    problem = small(
-        host("A", 4),
-        queues=(Queue("hi", 2), Queue("lo", 1, preemptable=("hi",))),
-        running=(run,),
-        pending=(job("p", 2, minutes=60, queue=waits),),
-    )
-    best = plan(problem, "optimal", effort=5)
-    noted = any("preemption" in note for note in best.notes) or bool(best.suspended)
-    assert noted is named
-    assert suspended or best["p"].proved is (not named or best["p"].start == 0)
-    # The loop shows what a rule that estimates leave out changes: which job, and when it starts.
-    told, starts = plan(problem, "time-based"), in_loop(problem, "time-based")
-    if starts.get("p") == (None if told.get("p") is None else told["p"].start):
-        assert told.notes == ()
-    else:
-        assert (starts["p"], named) == (0, True)
-        assert told.notes == ("not considered: preemption (job p starts now, not +1h)",)
-
-
-@pytest.mark.behaviour("LOP-06")
-@pytest.mark.parametrize("method", ["optimal", "time-based"])
-def test_preemption_changes_nothing_where_nobody_has_to_wait(method: str) -> None:
-    problem = small(
-        host("A", 4),
-        queues=(Queue("hi", 2), Queue("lo", 1, preemptable=("hi",))),
-        running=(running("r", {"A": 2}, 60, queue="lo"),),
-        pending=(
-            job("p", 2, minutes=60, queue="hi"),
-            job("later", 2, minutes=10, queue="lo"),
-        ),
-    )
-    found = plan(problem, method, **({"effort": 5} if method == "optimal" else {}))
-    assert [item.start for item in found] == [0, HOUR]
-    assert found.notes == ()
-    assert [item.proved for item in found] == [method == "optimal"] * 2
-
-
 @pytest.mark.behaviour("TBR-16")
 def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
     busy = RunningJob(Job("r", 1, queue="q", run_limit=HOUR), -30, {"A": 1})
@@ -455,35 +398,6 @@ def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
     assert found.waits_for.endswith("free when JOB_ACCEPT_INTERVAL of A is over")
     assert in_loop(problem, "greedy")["p"] == 90
     assert plan(problem, "time-based")["p"].start == in_loop(problem, "time-based")["p"] == 90
-
-
-def test_a_host_that_opens_before_the_start_is_not_what_a_job_waits_for() -> None:
-    problem = small(
-        host("A", 4),
-        running=(RunningJob(Job("r", 4, queue="q", run_limit=HOUR), -30, {"A": 4}),),
-        pending=(job("p", 1, minutes=10),),
-        params=Params(job_accept_interval=2),
-    )
-    found = plan(problem, "optimal", effort=5)["p"]
-    assert (found.start, found.waits_for.split("; ")[1]) == (HOUR - 30, "free when r ends")
-
-
-@pytest.mark.parametrize("suspended", [False, True])
-def test_nobody_counts_on_the_end_of_a_suspended_job(suspended: bool) -> None:
-    """Its run limit says nothing of when it goes on, for exact plans as for the loop."""
-    stands = replace(running("r", {"A": 4}, 60), suspended=suspended)
-    problem = small(
-        host("A", 4),
-        running=(stands,),
-        pending=(job("p", 1, minutes=10),),
-    )
-    found = plan(problem, "optimal", effort=5)
-    expected = None if suspended else HOUR
-    assert start(problem, "optimal", "p") == start(problem, "time-based", "p") == expected
-    assert found.status == ("infeasible" if suspended else "optimal")
-    if suspended:
-        (never,) = found.unplaced
-        assert never.reason.endswith("end is unknown (suspended, or no run limit): r")
 
 
 def test_slots_that_backfill_borrows_count_once() -> None:
@@ -501,44 +415,3 @@ def test_slots_that_backfill_borrows_count_once() -> None:
     result = simulate(problem, reservation="time-based")
     assert (result["big"].start, result["short"].start) == (HOUR, 0)
     assert result["short"].end == 30 * MINUTE
-
-
-def test_a_job_before_its_begin_time_holds_nothing_under_as_lsf() -> None:
-    """p1 may run beside the place that p0 takes at its begin time, though BACKFILL is off."""
-    text = """
-format: slotwise/1
-hosts: [{name: h0, slots: 2}, {name: h1, slots: 3}, {name: h2, slots: 2}]
-running:
-  - {id: r0, slots: 2, run_limit: 300, start: 0, allocation: 2*h0}
-  - {id: r1, slots: 1, run_limit: 360, start: 0, allocation: 1*h1}
-  - {id: r2, slots: 1, run_limit: 180, start: 0, allocation: 1*h2}
-pending: [{id: p0, slots: 3, run_limit: 180, begin: 180}, {id: p1, slots: 1, run_limit: 180}]
-"""
-    instance = loads(text)
-    for method, options in (("time-based", {}), ("optimal", {"as_lsf": True, "effort": 2.0})):
-        found = sw.plan(instance, method, **options)
-        assert [found[name].start for name in ("p0", "p1")] == [180, 0], method
-
-
-@pytest.mark.behaviour("MEM-01", "TBR-18")
-def test_memory_is_held_as_soon_as_some_is_free_though_nothing_is_held_now() -> None:
-    """big holds the slot and the memory that r1 leaves at 100: in the plan as in the loop."""
-    text = """
-format: slotwise/1
-hosts: [{name: h, slots: 2, mem: 1000}]
-params: {MBD_SLEEP_TIME: 10}
-queues:
-  - {name: big, PRIORITY: 50, RESOURCE_RESERVE: "MAX_RESERVE_TIME[1000]"}
-  - {name: small, PRIORITY: 20}
-running:
-  - {id: r1, slots: 1, run_limit: 100, start: 0, allocation: 1*h, queue: small}
-  - {id: r2, slots: 1, run_limit: 200, start: 0, allocation: 1*h, queue: small,
-     res_req: "rusage[mem=900]"}
-pending:
-  - {id: big, slots: 2, run_limit: 100, queue: big, res_req: "rusage[mem=200]"}
-  - {id: late, slots: 1, run_limit: 90, queue: small}
-"""
-    instance = loads(text)
-    assert start(instance, "time-based", "late") == 300
-    starts = in_loop(instance, "time-based")
-    assert (starts["big"], starts["late"]) == (200, 300)

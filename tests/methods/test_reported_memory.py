@@ -121,19 +121,3 @@ pending:
     expected = estimate * 60
     assert found.estimate is not None
     assert found.estimate == simulated_starts(instance, "greedy")["j"] == expected
-
-
-@pytest.mark.behaviour("GRD-04")
-def test_memory_that_comes_free_sooner_where_nothing_is_held_counts() -> None:
-    instance = loads("""
-format: slotwise/1
-hosts: [{name: A, slots: 5, mem: 600}, {name: B, slots: 4, mem: 1000}]
-queues: [{name: q, RESOURCE_RESERVE: "MAX_RESERVE_TIME[1000]"}]
-running:
-  - {id: 1, queue: q, start: 0, run_limit: 17m, allocation: 3*A, res_req: "rusage[mem=300]"}
-  - {id: 2, queue: q, start: 0, run_limit: 4m, allocation: 4*B, res_req: "rusage[mem=400]"}
-pending: [{id: j, bsub: '-q q -n 1 -W 11 -R "rusage[mem=400]"'}]
-""")
-    found = plan(instance, "greedy")["j"]
-    assert (found.reserved, found.estimate) == ({"A": 1}, 240)
-    assert simulated_starts(instance, "greedy")["j"] == 240

@@ -96,17 +96,6 @@ def test_the_documents_numbers() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_open_one_lets_its_jobs_go_on(method: str) -> None:
-    wanted = site(in_it("1", run_limit=500, begin=150), item=replace(BOOKED, open=True))
-    found = sw.plan(wanted, method=method)
-    assert (found["1"].start, found["1"].finish) == (150, 650)
-    run = sw.simulate(wanted, cycle=0)
-    assert (run["1"].start, run["1"].end, run["1"].status) == (150, 650, "done")
-    closed = sw.simulate(site(in_it("1", run_limit=500, begin=150)), cycle=0)
-    assert (closed["1"].end, closed["1"].status) == (200, "killed")
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_a_recurring_one_is_active_again_and_again(method: str) -> None:
     """Two slots each day from 1 to 2 o'clock; the third job has to wait for the next day."""
     item = AdvanceReservation("u#0", slots={"A": 1}, users=("team",), windows="1:00-2:00")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from sampling import some
-from slotwise.model.objective import objectives
 from slotwise.solver.planning import plan
 
 #: Those whose optimum is not proved with so little effort.
@@ -38,27 +36,3 @@ def test_every_method_gives_a_valid_plan_and_the_optimum_is_proved(name: str) ->
         if timed.start is not None and timed.start != best[timed.job].start:
             assert best[timed.job].start < timed.start
             break
-
-
-@pytest.mark.parametrize("name", some(sorted(LARGE, reverse=True), 2))
-def test_large_ones_too(name: str) -> None:
-    plans = check(name, ("greedy", "time-based", "optimal"), effort=1)
-    assert len(plans["optimal"].reservations) >= len(
-        [item for item in plans["time-based"] if item.start is not None]
-    )
-
-
-@pytest.mark.parametrize("objective", tuple(objectives())[1:])
-@pytest.mark.parametrize("name", ["headline", "cu-racks", "memory-phases"])
-def test_every_objective(name: str, objective: str) -> None:
-    instance = sw.load(sw.example(name))
-    found = plan(instance, "optimal", objective=objective, effort=0.3)
-    assert sw.validate(instance, found) == []
-    assert found.bound is not None
-    assert found.value is not None
-    assert found.bound <= found.value
-
-
-def test_the_same_effort_gives_the_same_plan() -> None:
-    instance = sw.load(sw.example("kth-sp2-queue-20"))
-    assert plan(instance, effort=1) == plan(instance, effort=1)

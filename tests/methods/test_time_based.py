@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -13,38 +12,21 @@ from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import instances
 from slotwise import (
-    Application,
-    Cluster,
-    HostRequest,
     Instance,
     Job,
-    Params,
     Queue,
     RunningJob,
     loads,
 )
-from slotwise.model.duration import expected_duration, expected_finish
-from slotwise.model.plan import FORMATTERS, AllocationFormatter, lsf_allocation
+from slotwise.model.duration import expected_finish
+from slotwise.model.plan import FORMATTERS
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler.simulation import simulate
-from slotwise.solver.validate import validate
 
 HOUR = 3600
 MINUTE = 60
-
-
-@pytest.mark.behaviour("TBR-07")
-def test_qat_starts_at_the_end_of_qat25_on_all_three_hosts() -> None:
-    instance = sw.load(sw.example("qat-time-based"))
-    assert plan(instance, "greedy")["11898"].reserved == {"qat26": 2}
-    for method in ("time-based", "optimal"):
-        planned = plan(instance, method, effort=10)["11898"]
-        assert (planned.start, planned.finish) == (12 * HOUR, 26 * HOUR)
-        assert planned.allocation == {"qat24": 2, "qat25": 2, "qat26": 2}
-        assert planned.waits_for.endswith("free when 11896 ends")
-    assert plan(instance, effort=10)["11898"].proved
 
 
 @pytest.mark.behaviour("TBR-08", "TBR-06")
@@ -57,16 +39,6 @@ def test_sierra_starts_when_node_0_is_free_on_nodes_0_2_and_3() -> None:
         assert planned.allocation == {"sierra0": 2, "sierra2": 2, "sierra3": 2}
         assert FORMATTERS["rms"](planned.allocation) == "rms_alloc=2*sierra[0,2-3]"
         assert FORMATTERS["lsf"](planned.allocation) == "alloc=2*sierra0 2*sierra2 2*sierra3"
-
-
-@pytest.mark.behaviour("TBR-06")
-def test_any_function_of_an_allocation_is_a_formatter() -> None:
-    def nodes(allocation: Mapping[str, int]) -> str:
-        return "nodes=" + "+".join(sorted(allocation))
-
-    own: AllocationFormatter = nodes
-    assert own({"b": 1, "a": 3}) == "nodes=a+b"
-    assert lsf_allocation({"hostA": 2, "hostB": 3}) == "alloc=2*hostA 3*hostB"
 
 
 @pytest.mark.behaviour("TBR-02", "RSV-09")
@@ -117,91 +89,6 @@ def test_every_start_is_now_or_the_finish_of_a_running_or_planned_job(instance: 
     assert {item.start for item in found} <= instants | {item.finish for item in found}
 
 
-@pytest.mark.behaviour("TBR-02")
-def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
-    late = running("r", {"A": 4}, run_limit=100)
-    instance = problem(job("j", 4), hosts=(host("A"),), running=(late,), now=500)
-    found = plan(instance, "time-based")
-    assert found["j"].start == 501
-    assert validate(instance, found) == []
-
-
-CHAIN = (
-    ("run_limit", Job, 10),
-    ("run_limit", Application, 20),
-    ("run_limit", Queue, 30),
-    ("run_time", Application, 40),
-    ("cpu_limit", Job, 50),
-    ("cpu_limit", Application, 60),
-    ("cpu_limit", Queue, 70),
-)
-
-
-@pytest.mark.behaviour("TBR-03")
-@pytest.mark.parametrize("first", range(len(CHAIN) + 1))
-def test_the_duration_is_the_first_that_is_given(first: int) -> None:
-    """-W, RUNLIMIT of application and queue, RUNTIME, then the CPU limits; none: no known end."""
-    given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}}
-    for name, kind, seconds in CHAIN[first:]:
-        given_by[kind][name] = seconds
-    instance = Instance(
-        Cluster((host("A"),)),
-        queues=(Queue("default", **given_by[Queue]),),
-        applications=(Application("app", **given_by[Application]),),
-        pending=(
-            Job("j", 4, application="app", submit=-1, **given_by[Job]),
-            Job("next", 1, run_limit=5),
-        ),
-    )
-    expected = CHAIN[first][2] if first < len(CHAIN) else None
-    assert expected_duration(instance, instance.pending[0]) == expected
-    found = plan(instance, "time-based")
-    assert found["j"].finish == expected
-    assert ("next" in found) == (expected is not None)
-    if expected is not None:
-        assert found["next"].start == expected
-    else:
-        assert found.unplaced[0].reason == (
-            "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
-        )
-
-
-ESTIMATES = (
-    ("estimated_run_time", Job, 11),
-    ("estimated_run_time", Application, 12),
-    ("run_time", Application, 13),
-    ("estimated_run_time", Queue, 14),
-    ("estimated_run_time", Params, 15),
-)
-
-
-@pytest.mark.behaviour("SUB-04")
-@pytest.mark.parametrize("first", range(len(ESTIMATES)))
-@pytest.mark.parametrize("limit", [None, 100, 5])
-def test_an_estimate_is_the_planned_length_and_the_limit_bounds_it(
-    first: int, limit: int | None
-) -> None:
-    """-We, then ESTIMATED_RUNTIME of application (or RUNTIME), queue and cluster."""
-    given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}, Params: {}}
-    for name, kind, seconds in ESTIMATES[first:]:
-        given_by[kind][name] = seconds
-    instance = Instance(
-        Cluster((host("A"),)),
-        queues=(Queue("default", run_limit=limit, **given_by[Queue]),),
-        applications=(Application("app", cpu_limit=2, **given_by[Application]),),
-        params=Params(**given_by[Params]),
-        pending=(
-            Job("j", 4, application="app", submit=-1, **given_by[Job]),
-            Job("next", 1, run_limit=5),
-        ),
-    )
-    wanted = ESTIMATES[first][2] if limit is None else min(limit, ESTIMATES[first][2])
-    for method in ("time-based", "optimal"):
-        found = plan(instance, method, effort=10)
-        assert (found["j"].finish, found["next"].start) == (wanted, wanted)
-        assert validate(instance, found) == []
-
-
 @pytest.mark.behaviour("SUB-04")
 def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
     """The scheduler takes it to end at any moment; the limit kills it."""
@@ -211,48 +98,6 @@ def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
     result = simulate(instance, cycle=1)
     assert next((job.job, job.start, job.end) for job in result.jobs) == ("j", 0, 100)
     assert next(job for job in result.jobs if job.job == "next").start >= 100
-
-
-LIMITS = (  # default and maximum of the queue, the application's, what is granted
-    (240, None, 60, 60),
-    (60, None, 240, 240),
-    (180, 240, 60, 60),
-    (60, 100, 240, 100),
-    (None, 100, 240, 100),
-    (None, 100, 60, 60),
-    (None, 100, None, 100),
-    (200, 100, None, 100),
-)
-
-
-@pytest.mark.behaviour("TBR-03")
-@pytest.mark.parametrize(("default", "most", "own", "granted"), LIMITS)
-@pytest.mark.parametrize("name", ["run_limit", "cpu_limit"])
-def test_the_limit_of_an_application_overrides_the_default_of_its_queue(
-    name: str, default: int | None, most: int | None, own: int | None, granted: int
-) -> None:
-    """It cannot exceed the maximum; CPULIMIT of a queue is one number, its maximum."""
-    if name == "run_limit":
-        queue = Queue("default", run_limit=default, run_limit_max=most)
-    elif most is None:
-        return
-    else:
-        queue = Queue("default", cpu_limit=most)
-    instance = Instance(
-        Cluster((host("A"),)),
-        queues=(queue,),
-        applications=(Application("app", **{name: own}),),
-        pending=(
-            Job("j", 4, application="app", submit=-1, run_time=1000),
-            Job("next", 1, run_limit=5),
-        ),
-    )
-    for method in ("greedy", "time-based", "optimal"):
-        found = plan(instance, method, effort=10)
-        assert found["j"].finish == granted
-        assert validate(instance, found) == []
-    if name == "run_limit":
-        assert simulate(instance, cycle=1)["j"].end == granted
 
 
 @pytest.mark.behaviour("TBR-03")
@@ -276,13 +121,6 @@ def test_a_running_job_of_unknown_end_frees_nothing() -> None:
     assert plan(seven, "time-based")["j"].start == 100
 
 
-@pytest.mark.behaviour("TBR-03")
-def test_a_finish_that_the_instance_states_goes_before_the_chain() -> None:
-    run = replace(running("r", {"A": 4}, run_limit=1000), finish=300)
-    instance = problem(job("j", 4), hosts=(host("A"),), running=(run,))
-    assert plan(instance, "time-based")["j"].start == 300
-
-
 @pytest.mark.behaviour("TBR-04", "FSH-16", "LOP-04")
 def test_order_by_queue_then_job_priority_then_submission_then_listing() -> None:
     queues = (Queue("low", 10), Queue("high", 20))
@@ -296,21 +134,6 @@ def test_order_by_queue_then_job_priority_then_submission_then_listing() -> None
     found = plan(problem(*jobs, hosts=(host("A"),), queues=queues), "time-based")
     assert [item.job for item in found] == ["a", "b", "c", "d", "e"]
     assert [item.start for item in found] == [0, 100, 200, 300, 400]
-
-
-@pytest.mark.behaviour("TBR-04")
-def test_a_skipped_job_moves_the_others_back_once_it_can_be_placed() -> None:
-    """While `endless` has no known end, `wide` is skipped; then it goes first after all."""
-    hosts = (host("A"), host("B"))
-    endless = running("endless", {"B": 1}, run_limit=None)
-    wide, small = job("wide", 8, run_limit=1000), job("small", 4)
-    busy = (running("r", {"A": 4}), endless)
-    instance = problem(wide, small, hosts=hosts, running=busy)
-    before = plan(instance, "time-based")
-    assert ("wide" in before, before["small"].start) == (False, 100)
-    ending = replace(endless, finish=50)
-    after = plan(replace(instance, running=(busy[0], ending)), "time-based")
-    assert (after["wide"].start, after["small"].start) == (100, 1100)
 
 
 @pytest.mark.behaviour("TBR-18", "TBR-04")
@@ -333,33 +156,6 @@ def test_a_job_of_unknown_end_does_not_backfill() -> None:
     endless = replace(job3, run_limit=None)
     found = plan(replace(instance, pending=(job2, endless)), "time-based")
     assert (found["job2"].start, found["job3"].start) == (2 * HOUR, 3 * HOUR)
-
-
-@pytest.mark.behaviour("TBR-05", "PLC-12")
-@pytest.mark.parametrize(
-    ("hosts", "allocation"),
-    [
-        ((), {"hostA": 4, "hostB": 2}),
-        ((HostRequest("hostB", 1), HostRequest("hostA")), {"hostB": 4, "hostA": 2}),
-    ],
-)
-def test_candidate_order_changes_the_place_and_not_the_time(
-    hosts: tuple[HostRequest, ...], allocation: dict[str, int]
-) -> None:
-    instance = sw.load(sw.example("candidate-order"))
-    wanted = replace(instance.pending[0], hosts=hosts)
-    for method in ("time-based", "optimal"):
-        planned = plan(replace(instance, pending=(wanted,)), method, effort=10)["job2"]
-        assert planned.start == HOUR
-        assert list(planned.allocation.items()) == list(allocation.items())
-
-
-@pytest.mark.behaviour("TBR-05")
-def test_only_running_jobs_feed_the_estimate() -> None:
-    """Jobs that are submitted later (`future`) change nothing."""
-    instance = sw.load(sw.example("headline"))
-    rush = replace(instance.pending[0], id="rush", priority=99, submit=10)
-    assert plan(replace(instance, future=(rush,)), "time-based") == plan(instance, "time-based")
 
 
 @pytest.mark.behaviour("MEM-08")
@@ -441,23 +237,6 @@ def test_what_starts_now_takes_units_as_it_prefers(
     planned = plan(instance, method)["j"]
     assert planned.start == 0
     assert {host[:2] for host in planned.allocation} == {f"r{unit}"}
-
-
-@pytest.mark.behaviour("TBR-14")
-def test_a_resized_running_job_frees_what_it_holds_now() -> None:
-    """It asked for 2 to 8 slots and grew to 6; a wish to grow further is no job to be planned."""
-    grown = running("r", {"A": 4, "B": 2}, resizable=True)
-    grown = replace(grown, job=replace(grown.job, slots=2, max_slots=8))
-    hosts = (host("A"), host("B"))
-    instance = problem(job("j", 8), job("k", 2), hosts=hosts, running=(grown,))
-    assert grown.slots == 6
-    found = plan(instance, "time-based")
-    assert [item.job for item in found] == ["j", "k"]
-    assert (found["j"].start, found["k"].start) == (100, 200)
-    lending = replace(instance, queues=(Queue("default", backfill=True),))
-    k = plan(lending, "time-based")["k"]
-    assert (k.start, k.allocation) == (0, {"B": 2})
-    assert plan(instance, "greedy")["j"].estimate == 100
 
 
 CHUNKED = """

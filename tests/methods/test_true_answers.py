@@ -9,11 +9,9 @@ import pytest
 from judging import entry, faults, host, job, problem, racks, running
 from sampling import some
 from slotwise import (
-    AdvanceReservation,
     Cluster,
     ComputeUnit,
     Host,
-    HostPartition,
     HostRequest,
     Instance,
     Job,
@@ -91,25 +89,6 @@ def test_a_host_outside_a_pool_cannot_take_that_alternative(
         assert (found.status, found.unplaced[0].job) == ("infeasible", "j")
 
 
-@pytest.mark.parametrize("kind", ["shared", "host-based"])
-@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
-def test_the_loop_does_not_dispatch_to_a_host_outside_the_pool(kind: str, reservation: str) -> None:
-    assert loop_start(_apart(kind), "j", reservation=reservation) is None
-
-
-@every_method
-def test_an_alternative_is_taken_where_its_hosts_allow_it(method: str, objective: str) -> None:
-    """The second alternative on the two hosts that have it; the first reaches one of them only."""
-    shared = (
-        SharedResource("licA", 1, frozenset({"h1"})),
-        SharedResource("licB", 1, frozenset({"h2", "h3"})),
-    )
-    cluster = Cluster(tuple(host(name, 1) for name in ("h1", "h2", "h3")), shared=shared)
-    instance = problem(job("j", 2, "rusage[licA=1||licB=1]"), cluster=cluster)
-    planned = answer(instance, method, objective)["j"]
-    assert (planned.start, set(planned.allocation), planned.alternative) == (0, {"h2", "h3"}, 1)
-
-
 def _one_exclusive() -> Instance:
     text = "2*{select[ncpus>0]} + 1*{select[ncpus>0]}"
     return problem(
@@ -134,12 +113,6 @@ def test_the_terms_of_an_exclusive_job_share_its_hosts(method: str, objective: s
     assert {item.job: item.start for item in found.reservations} == {"101": 0, "102": 0}
 
 
-@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
-def test_the_loop_places_the_terms_of_an_exclusive_job_on_one_host(reservation: str) -> None:
-    assert loop_start(_one_exclusive(), "j", reservation=reservation) == 0
-    assert loop_start(_two_exclusive(), "102", reservation=reservation) == 0
-
-
 @every_method
 def test_an_exclusive_job_of_two_terms_shares_its_host_with_nobody(
     method: str, objective: str
@@ -148,16 +121,6 @@ def test_an_exclusive_job_of_two_terms_shares_its_host_with_nobody(
     other = job("k", 1, submit=1)
     found = answer(replace(instance, pending=(*instance.pending, other)), method, objective)
     assert sorted(item.start or 0 for item in found.reservations) == [0, 100]
-
-
-@every_method
-def test_a_running_exclusive_job_of_two_terms_holds_its_host_once(
-    method: str, objective: str
-) -> None:
-    text = "2*{select[ncpus>0]} + 1*{select[ncpus>0]}"
-    run = running("r", {"h1": 3}, text, exclusive=True)
-    instance = replace(_one_exclusive(), running=(run,))
-    assert answer(instance, method, objective)["j"].start == 100
 
 
 TOGETHER_ONLY = problem(
@@ -251,10 +214,6 @@ def test_the_terms_of_a_running_job_are_on_hosts_that_they_may_have(
     assert answer(instance, method, objective)["k"].start == 100
 
 
-def test_the_judge_splits_a_plan_that_records_no_terms() -> None:
-    assert faults(C2, {"j": (0, {"h1": 2, "h0": 1})}) == []
-
-
 def test_the_judge_holds_a_plan_to_the_terms_that_it_records() -> None:
     allocation = {"h1": 2, "h0": 1}
 
@@ -269,18 +228,6 @@ def test_the_judge_holds_a_plan_to_the_terms_that_it_records() -> None:
     assert "terms" in said({"h1": 1}, {"h0": 1}, {"h0": 1})
 
 
-@pytest.mark.parametrize("reservation", ["greedy", "time-based", "optimal"])
-def test_the_loop_plans_the_terms_of_several_jobs_together(reservation: str) -> None:
-    assert loop_start(C2, "j", reservation=reservation) == 0
-
-
-def test_a_compound_job_has_no_second_alternative() -> None:
-    instance = problem(job("j", 2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"))
-    assert faults(instance, {"j": entry(instance, "j", (0, {"A": 2}))}) == []
-    (said,) = faults(instance, {"j": entry(instance, "j", (0, {"A": 2}), alternative=1)})
-    assert "alternative 1" in said
-
-
 @pytest.mark.parametrize("text", ["cu[maxcus=3]", "cu[balance]", "cu[balance] span[ptile=2]"])
 @pytest.mark.behaviour("PLC-07", "PLC-09")
 def test_more_units_than_needed_are_caught(text: str) -> None:
@@ -291,15 +238,6 @@ def test_more_units_than_needed_are_caught(text: str) -> None:
     (said,) = faults(instance, {"j": (0, two)})
     assert "2 compute units" in said
     assert "1" in said
-
-
-def test_units_that_are_needed_beside_the_others_are_no_fault() -> None:
-    instance = problem(
-        job("j", 6, "cu[maxcus=2]"),
-        cluster=racks(r1=1, r2=1),
-        running=(running("r", {"r1a": 1}),),
-    )
-    assert faults(instance, {"j": (0, {"r1a": 3, "r2a": 3})}) == []
 
 
 D1 = problem(
@@ -502,38 +440,6 @@ def test_a_threshold_of_one_megabyte_waits_for_the_last_of_it(method: str, objec
     assert loop_start(instance, "j") == 300
 
 
-@every_method
-def test_slots_of_two_partitions_are_not_taken_together(method: str, objective: str) -> None:
-    """Four are free in each; eight in one of them, the first, at second 100."""
-    parts = (
-        HostPartition("first", ("A", "B"), (("default", 1),)),
-        HostPartition("second", ("C", "D"), (("default", 1),)),
-    )
-    instance = problem(
-        job("j", 8),
-        hosts=tuple(host(name) for name in "ABCD"),
-        running=(running("r", {"A": 4}, run_limit=100), running("s", {"C": 4}, run_limit=200)),
-        partitions=parts,
-    )
-    found = answer(instance, method, objective)["j"]
-    assert (found.start, dict(found.allocation)) == (100, {"A": 4, "B": 4})
-    assert loop_start(instance, "j") == 100
-
-
-@pytest.mark.behaviour("RSV-11")
-@every_exact_method
-def test_of_several_thresholds_each_closes_its_hosts(method: str, objective: str) -> None:
-    """Memory is enough everywhere; A is past r1m, B is not."""
-    queue = Queue("default", thresholds=Thresholds({"mem": 10.0, "r1m": 1.0}))
-    hosts = tuple(
-        host(name, amounts={"mem": 100.0}, load={"r1m": load})
-        for name, load in (("A", 2.0), ("B", 0.5))
-    )
-    instance = problem(job("j", 2), hosts=hosts, queues=(queue,))
-    found = answer(instance, method, objective)
-    assert (found["j"].start, dict(found["j"].allocation)) == (0, {"B": 2})
-
-
 @pytest.mark.behaviour("RSV-01", "RSV-11")
 @every_exact_method
 @pytest.mark.parametrize(
@@ -611,19 +517,6 @@ def test_memory_that_no_job_accounts_for_is_named(method: str) -> None:
         instance, cluster=Cluster((host("A", amounts={"mem": 100.0}, load={"mem": 55.0}),))
     )
     assert solve(free, method, effort=20)["j"].start == 3600
-
-
-@every_exact_method
-def test_a_reservation_elsewhere_is_not_waited_for(method: str, objective: str) -> None:
-    """Both end at second 300; the job may use A alone."""
-    kept = tuple(
-        AdvanceReservation(name, 0, 300, {where: 4})
-        for name, where in (("here", "A"), ("there", "B"))
-    )
-    wanted = job("j", 2, hosts=(HostRequest("A"),))
-    found = answer(problem(wanted, advance_reservations=kept), method, objective)["j"]
-    assert found.start == 300
-    assert found.waits_for.endswith("free when advance reservation here ends")
 
 
 def test_a_closed_host_is_not_to_blame_where_no_end_is_known() -> None:

@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sampling import some
 from slotwise import (
     Cluster,
-    ComputeUnit,
     Host,
     HostRequest,
     InputError,
@@ -20,7 +18,6 @@ from slotwise import (
     ReservationUsage,
     SharedResource,
     dump,
-    dump_json,
     loads,
 )
 from slotwise.cli.main import app
@@ -105,36 +102,9 @@ def test_others_with_exceptions_and_first_hosts() -> None:
     assert faults(first, h3=1, h1=1) == []
 
 
-def test_a_host_beside_the_list_is_no_candidate_without_others() -> None:
-    instance = read(FOUR + "pending: [{id: a, bsub: '-n 1 -W 5 -m g'}]")
-    assert "candidate" in faults(instance, h3=1)
-
-
 PLACES = (
     "hosts: [{name: a, slots: 4}, {name: b, slots: 4}, {name: c, slots: 9}, {name: d, slots: 9}]\n"
 )
-WRITTEN = {
-    "map": "shared_resources: [{name: lic, amount: '5@[a b] 9@[c]'}]\n",
-    "no blanks": "shared_resources: [{name: lic, amount: '5@[a b]9@c'}]\n",
-    "entries": (
-        "shared_resources: [{name: lic, amount: 5, hosts: a b}, {name: lic, amount: 9, hosts: c}]\n"
-    ),
-    "groups": (
-        "host_groups: {two: a b}\n"
-        "shared_resources: [{name: lic, amount: '5@[two] 9@[all ~two ~d]'}]\n"
-    ),
-}
-
-
-@pytest.mark.behaviour("RSV-10")
-@pytest.mark.parametrize("form", WRITTEN)
-def test_a_shared_resource_may_be_in_several_places(form: str) -> None:
-    instance = read(PLACES + WRITTEN[form])
-    assert [(item.name, item.amount, item.hosts) for item in instance.cluster.shared] == [
-        ("lic", 5.0, frozenset("ab")),
-        ("lic", 9.0, frozenset("c")),
-    ]
-    assert loads(dump(instance)) == loads(dump_json(instance)) == instance
 
 
 @pytest.mark.behaviour("RSV-10")
@@ -221,17 +191,6 @@ def test_each_place_suffices_for_what_a_job_takes_there(
         assert sum(found.values()) == slots
 
 
-@pytest.mark.behaviour("RSV-10")
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_places_run_out_apart(method: str) -> None:
-    instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)
-    assert set(allocation(instance, method) or ()) == {"c"}
-    both = in_places("rusage[lic=2]", 16, taken=4)
-    found = plan(both, method, time_limit=30)
-    assert validate(both, found) == []
-    assert found["j"].start == 600
-
-
 @pytest.mark.behaviour("TBR-10", "RSV-10")
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize(("most", "fits"), [(5.0, True), (4.0, False)])
@@ -304,117 +263,8 @@ def test_local_is_the_type_of_the_submission_host(
     assert simulated(too_many) == {}
 
 
-@pytest.mark.behaviour("REQ-04")
-def test_jobs_that_differ_in_their_submission_host_alone_are_told_apart() -> None:
-    jobs = ", ".join(
-        f"{{id: {home}, slots: 2, run_limit: 60, res_req: 'type==local', from_host: {home}}}"
-        for home in ("x1", "p1", "p2")
-    )
-    instance = read(HOMES + f"pending: [{jobs}]")
-    for method in METHODS:
-        found = plan(instance, method, time_limit=30)
-        assert validate(instance, found) == []
-        assert set(found["x1"].allocation) == {"x1"}
-        assert set(found["p1"].allocation) | set(found["p2"].allocation) == {"p1", "p2"}
-    result = simulation.simulate(instance)
-    places = {record.job: set(record.hosts) for record in result.jobs}
-    assert places["x1"] == {"x1"}
-    assert places["p1"] | places["p2"] == {"p1", "p2"}
-
-
-def test_an_unknown_submission_host_is_refused() -> None:
-    (told,) = problems(HOMES + "pending: [{id: a, from_host: x2}]")
-    assert told.startswith("unknown submission host 'x2'")
-
-
-@pytest.mark.behaviour("VEW-01", "REQ-04")
-def test_ask_and_views_know_the_submission_host(tmp_path: Path) -> None:
-    file = tmp_path / "homes.yaml"
-    job = "pending: [{id: a, slots: 2, run_limit: 60, from_host: p1}]\n"
-    file.write_text("format: slotwise/1\n" + HOMES + job)
-    told = CliRunner().invoke(app, ["show", "bjobs", str(file), "-l"]).stdout
-    assert "Submitted from host <p1>" in told
-    short = CliRunner().invoke(app, ["show", "bjobs", str(file)]).stdout
-    assert short.splitlines()[1].split()[4] == "p1"
-    line = "bsub -n 2 -W 1 -R type==local"
-    for home, place in (("x1", "2*x1"), ("p1", "2*p")):
-        told = CliRunner().invoke(app, ["ask", str(file), line, "--from", home]).stdout
-        assert place in told
-    wrong = CliRunner().invoke(app, ["ask", str(file), line, "--from", "nosuch"])
-    assert wrong.exit_code != 0
-
-
 SAYS = "submission host for type==local (from_host)"
 TWO = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: PPC}]\n"
-ONE = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: X86}]\n"
-
-
-def left_open(instance: Instance, method: str = "optimal", **options: object) -> set[str]:
-    """Jobs whose start is not proved, for the submission host alone."""
-    found = plan(instance, method, time_limit=30, **options)
-    assert validate(instance, found) == []
-    named = [item for item in found.omissions if item.what == SAYS]
-    touched = {job for item in named for job in item.jobs or ()}
-    opened = {item.job for item in found if not item.proved} | {u.job for u in found.unplaced}
-    assert touched <= opened
-    return touched
-
-
-@pytest.mark.behaviour("PAI-08")
-@pytest.mark.parametrize("method", some(["optimal", "milp"], 1))
-@pytest.mark.parametrize(
-    ("requirement", "of_two", "of_one"),
-    [
-        ("", True, False),
-        ("type==local", True, False),
-        ("type!=local", True, True),
-        ("!(type==local)", True, True),
-        ("mem>=0 && type==local", True, False),
-        ("select[r1m<5]", True, False),
-        ("span[hosts=1]", True, False),
-        ("same[type]", True, False),
-        ("1*{type==any}+1*{type==local}", True, False),
-        ("type==any", False, False),
-        ("type==X86", False, False),
-        ("hname==x1", False, False),
-        ("hname!=x1", False, False),
-        ("model==x", False, False),
-    ],
-)
-def test_nothing_that_hangs_on_an_unknown_submission_host_is_proved(
-    method: str, requirement: str, of_two: bool, of_one: bool
-) -> None:
-    """With hosts of one type it is taken to be like them, but not where others are asked for."""
-    asked = f", res_req: '{requirement}'" if requirement else ""
-    for hosts, hangs in ((TWO, of_two), (ONE, of_one)):
-        job = f"{{id: a, slots: 2, run_limit: 60{asked}"
-        assert left_open(read(hosts + f"pending: [{job}}}]"), method) == ({"a"} if hangs else set())
-        known = read(hosts + f"pending: [{job}, from_host: p1}}]")
-        assert left_open(known, method) == set()
-
-
-@pytest.mark.behaviour("PAI-08")
-def test_who_meets_such_a_job_is_not_proved_either() -> None:
-    jobs = [
-        "{id: first, slots: 1, run_limit: 60, res_req: 'hname==x1'}",
-        "{id: hangs, slots: 2, run_limit: 60}",
-        "{id: meets, slots: 2, run_limit: 60, res_req: 'hname==p1'}",
-        "{id: apart, slots: 1, run_limit: 60, res_req: 'type==S390'}",
-    ]
-    hosts = TWO.replace("}]", "}, {name: s1, slots: 1, type: S390}]")
-    queue = "queues: [{name: normal, HOSTS: x1 p1 s1}, {name: two, HOSTS: x1 p1}]\n"
-    jobs[1] = jobs[1].replace("}", ", queue: two}")
-    instance = read(hosts + queue + f"pending: [{', '.join(jobs)}]")
-    assert left_open(instance) == {"hangs"}
-    found = plan(instance, "optimal", time_limit=30)
-    assert {item.job: (item.proved, item.proved_if) for item in found} == {
-        "first": (True, ()), "hangs": (False, ()), "meets": (False, ("hangs",)),
-        "apart": (True, ()),
-    }  # fmt: skip
-    told = [item for item in plan(instance, "time-based").omissions if item.what == SAYS]
-    assert [item.jobs for item in told] == [("hangs",)]
-    result = simulation.simulate(instance)
-    assert SAYS in [item.what for item in result.omissions]
 
 
 @pytest.mark.behaviour("PAI-08")
@@ -461,43 +311,3 @@ def test_a_host_that_jobs_have_closed_opens_when_they_end(status: str) -> None:
         assert found["p"].start == 600
     record = next(item for item in simulation.simulate(instance).jobs if item.job == "p")
     assert record.start == 600
-
-
-@pytest.mark.parametrize("status", ["closed_Adm", "unavail", "closed"])
-def test_other_hosts_that_are_not_ok_take_no_job(status: str) -> None:
-    instance = read(
-        f"hosts: [{{name: a, slots: 1, status: {status}}}]\npending: [{{id: p, run_limit: 60}}]\n"
-    )
-    for method in METHODS[1:]:
-        assert allocation(instance, method) is None
-    assert simulated(instance) == {}
-
-
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        (
-            "select[type==nope]",
-            "no host meets its requirement: type==nope holds on 0 of 2 hosts (type here: any, big)",
-        ),
-        ("select[mem>5] rusage[nosuch=3]", "no host has nosuch"),
-        (
-            "select[type==big] cu[maxcus=1]",
-            "no host inside a compute unit of its type meets its requirement: "
-            "type==big holds on 1 of 2 hosts (not on a)",
-        ),
-        (
-            "1*{select[type==any]} + 1*{select[type==nope]}",
-            "no host meets its requirement: type==nope holds on 0 of 2 hosts (type here: any, big)",
-        ),
-    ],
-)
-def test_a_job_without_a_host_says_so(method: str, asked: str, reason: str) -> None:
-    """Host big is in no rack."""
-    hosts = (Host("a", 4), Host("big", 4, type="big"))
-    unit = ComputeUnit("r1", "rack", ("a",))
-    cluster = Cluster(hosts, unit_types=("rack",), default_unit_type="rack", units=(unit,))
-    wanted = Job("j", 2, res_req=(asked,), run_limit=60)
-    (left,) = plan(Instance(cluster, pending=(wanted,)), method).unplaced
-    assert left.reason == reason

@@ -174,16 +174,6 @@ def test_what_moved_is_said() -> None:
 
 
 @pytest.mark.behaviour("TBR-19")
-def test_a_begin_time_is_kept_by_every_method_and_named() -> None:
-    instance = problem(job("j", 4, begin=50), job("k", 4, begin=50, run_limit=10))
-    for method in ("time-based", "optimal"):
-        planned = plan(instance, method, effort=10)["j"]
-        assert (planned.start, planned.waits_for) == (50, "its begin time (-b)")
-    row = compare(instance, effort=10, methods=True).jobs[0]
-    assert (row.greedy_estimate, row.greedy_simulated) == (50, 50)
-
-
-@pytest.mark.behaviour("TBR-19")
 def test_deadlines_are_what_the_tardiness_objective_looks_at() -> None:
     """In order the second job would end at 200, 100 late; the other way round nothing is late."""
     instance = problem(
@@ -193,34 +183,6 @@ def test_deadlines_are_what_the_tardiness_objective_looks_at() -> None:
     assert (found["urgent"].start, found["first"].start) == (0, 100)
     assert (found.value, found.status) == (0, "optimal")
     assert "urgent" not in plan(instance, effort=10)
-
-
-@pytest.mark.behaviour("PLC-13")
-def test_exclusive_job_waits_for_empty_hosts_and_keeps_them_to_itself() -> None:
-    queues = (Queue("default", exclusive="Y"),)
-    instance = problem(
-        job("alone", 1, exclusive=True),
-        job("beside", 8),
-        hosts=(host("A"), host("B")),
-        queues=queues,
-        running=(running("r1", {"A": 1}, run_limit=50), running("r2", {"B": 1})),
-    )
-    for method in ("time-based", "optimal"):
-        found = plan(instance, method, effort=10)
-        assert (found["alone"].start, found["alone"].allocation) == (50, {"A": 1})
-        assert found["alone"].waits_for == (
-            "needs 1 free slot and no other job there (now 0; free slots: 6); free when r1 ends"
-        )
-        assert found["beside"].start == 150
-
-
-@pytest.mark.behaviour("PLC-13")
-def test_a_running_exclusive_job_blocks_its_hosts_whole() -> None:
-    busy = (running("r", {"A": 1}, exclusive=True),)
-    instance = problem(
-        job("j", 5), hosts=(host("A"), host("B")), running=busy, queues=queue(exclusive="Y")
-    )
-    assert plan(instance, "time-based")["j"].start == 100
 
 
 @pytest.mark.behaviour("PLC-11")
@@ -249,43 +211,6 @@ def test_a_running_owner_of_a_unit_keeps_others_out() -> None:
         job("j", 9), cluster=racks(r1=2, r2=2), queues=queue(exclusive="CU[rack]"), running=busy
     )
     assert plan(instance, "time-based")["j"].start == 100
-
-
-@pytest.mark.behaviour("PLC-11", "PLC-13")
-@pytest.mark.parametrize(
-    ("wanted", "exclusive", "reason"),
-    [
-        (job("j", 1, "cu[excl]"), "Y", "cu[excl] needs EXCLUSIVE=CU[rack] in queue default"),
-        (job("j", 1, "cu[excl]"), "N", "cu[excl] needs EXCLUSIVE=CU[rack] in queue default"),
-        (job("j", 1, exclusive=True), "N", "-x needs EXCLUSIVE=Y in queue default"),
-    ],
-)
-def test_queues_that_take_no_exclusive_jobs(wanted: Any, exclusive: str, reason: str) -> None:
-    instance = problem(wanted, cluster=racks(r1=2), queues=queue(exclusive=exclusive))
-    for method in ("greedy", "time-based", "optimal"):
-        found = plan(instance, method, effort=5)
-        assert [(item.job, item.reason) for item in found.unplaced] == [("j", reason)]
-
-
-@pytest.mark.behaviour("RSV-07")
-@pytest.mark.parametrize(
-    ("usage", "start", "alternative"),
-    [
-        ("rusage[mem=20||mem=10:swp=20]", 0, 1),
-        ("rusage[mem=10||mem=20]", 0, 0),
-        ("rusage[mem=20||mem=10:swp=60]", 100, 0),
-        ("rusage[mem=20||mem=(15 5):duration=(10)||mem=(10 5):duration=(10)]", 0, 2),
-    ],
-)
-def test_rusage_alternatives_are_tried_in_order(usage: str, start: int, alternative: int) -> None:
-    """10 of 20 MB memory and all of 50 MB swap are free until second 100."""
-    hosts = (host("A", amounts={"mem": 20.0, "swp": 50.0}),)
-    busy = (running("r", {"A": 1}, "rusage[mem=10]"),)
-    instance = problem(job("j", 1, usage), hosts=hosts, running=busy)
-    for method in ("time-based", "optimal"):
-        found = plan(instance, method, effort=10)
-        assert (found["j"].start, found["j"].alternative) == (start, alternative)
-        assert validate(instance, found) == []
 
 
 def starts_now(instance: Instance) -> bool:
@@ -324,36 +249,6 @@ def test_resource_reserve_per_slot_governs_the_rest(per_slot: bool, least: int) 
         assert starts_now(instance) == fits
 
 
-@pytest.mark.behaviour("RSV-10")
-@pytest.mark.parametrize(("static", "start"), [(True, 100), (False, 60)])
-def test_duration_does_not_apply_to_static_shared_resources(static: bool, start: int) -> None:
-    cluster = Cluster((host("A"),), shared=(SharedResource("lic", 1.0, static=static),))
-    busy = (running("r", {"A": 1}, "rusage[lic=1:duration=1]"),)
-    instance = problem(job("j", 1, "rusage[lic=1]"), cluster=cluster, running=busy)
-    assert plan(instance, effort=10)["j"].start == start
-
-
-@pytest.mark.behaviour("RSV-10")
-def test_a_floating_amount_belongs_to_a_set_of_hosts() -> None:
-    """Two licences on A and B together, one on C; a job counts once on the set it runs on."""
-    cluster = Cluster(
-        tuple(host(name) for name in "ABCD"),
-        shared=(
-            SharedResource("lic", 2.0, frozenset("AB")),
-            SharedResource("lic", 1.0, frozenset("C")),
-        ),
-    )
-    jobs = [job(f"j{number}", 1, "rusage[lic=1]") for number in range(4)]
-    found = plan(problem(*jobs, cluster=cluster), "time-based")
-    assert [(item.start, *item.allocation) for item in found] == [
-        (0, "A"),
-        (0, "A"),
-        (0, "C"),
-        (100, "A"),
-    ]
-    assert found["j3"].waits_for.startswith("lic available: needs 1")
-
-
 @pytest.mark.behaviour("RSV-02", "RSV-09")
 def test_a_decaying_phase_falls_to_the_next_amount_by_steps_of_a_minute() -> None:
     """600 MB fall to 300 in ten minutes, then 300 to nothing in five."""
@@ -364,27 +259,3 @@ def test_a_decaying_phase_falls_to_the_next_amount_by_steps_of_a_minute() -> Non
     ]
     assert all(held.planned_at(time) >= held.at(time) for time in range(0, 1000, 7))
     assert held.drops() == tuple(range(60, 901, 60))
-
-
-@pytest.mark.behaviour("TBR-19")
-@pytest.mark.parametrize("method", ["greedy", "time-based"])
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [
-        ({"queues": queue(dispatch_window="3-6")}, "dispatch and run windows"),
-        ({"queues": queue(run_window="3-6")}, "dispatch and run windows"),
-        ({"hosts": (host("A", windows="3-5"),)}, "dispatch and run windows"),
-        (
-            {"advance_reservations": (AdvanceReservation("kept", 0, HOUR, {"A": 4}),)},
-            "advance reservations",
-        ),
-    ],
-)
-def test_estimates_name_the_windows_and_reservations_that_they_leave_out(
-    method: Method, more: dict[str, Any], named: str
-) -> None:
-    """The job is planned for now, and the loop starts it later: the plan says beforehand why."""
-    instance = problem(job("j", 12, run_limit=HOUR) if "hosts" not in more else job("j", 4), **more)
-    found = plan(instance, method)
-    assert found["j"].start == 0
-    assert any(note.startswith(f"not considered: {named} (job j") for note in found.notes)

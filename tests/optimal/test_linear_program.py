@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
-
 import pytest
 from pool_problems import brute_force
 from sampling import some
 from slotwise.solver.optimal import backends
-from slotwise.solver.optimal.backends import PRIMAL_SIMPLEX, new_program, solve
 from slotwise.solver.optimal.pool import optimise
 
 from .test_pool_proof import some_problem
-
-
-def transport(size: int = 12) -> Any:
-    """Many sources and sinks, random costs: some dozens of iterations."""
-    rng = Random(1)
-    program = new_program()
-    rows = [program.Constraint(-program.infinity(), 3.0) for _ in range(size)]
-    columns = [program.Constraint(2.0, program.infinity()) for _ in range(size)]
-    for row in rows:
-        for column in columns:
-            flow = program.NumVar(0.0, program.infinity(), "")
-            row.SetCoefficient(flow, 1.0)
-            column.SetCoefficient(flow, 1.0)
-            program.Objective().SetCoefficient(flow, rng.randint(1, 99))
-    return program
-
-
-@pytest.mark.parametrize("parameters", ["", PRIMAL_SIMPLEX])
-def test_a_program_is_given_up_after_so_much_work(parameters: str) -> None:
-    # Preprocessing would leave nothing to do.
-    parameters += " use_preprocessing: false"
-    program = transport()
-    assert not solve(program, parameters, work=1e-9)
-    assert solve(program, parameters)
-    best = program.Objective().Value()
-    assert solve(transport())
-    assert best == pytest.approx(program.Objective().Value())
 
 
 @pytest.mark.parametrize("falling", some([False, True], 1))

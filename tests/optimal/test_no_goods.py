@@ -90,22 +90,6 @@ def test_who_asks_for_no_less(less: str, more: str) -> None:
     assert not refuted(job("less", 4, less), job("more", 4, more, limit=300), 101), "begins late"
 
 
-@pytest.mark.parametrize(
-    ("less", "more"),
-    [
-        ("rusage[mem=2]", ""),
-        ("rusage[mem=2]", "rusage[mem=(9 1):duration=(1)]"),
-        ("span[hosts=1]", "span[ptile=2]"),
-        ("span[ptile=2]", "span[ptile=4]"),
-        ("span[ptile=2]", ""),
-        ("same[type]", ""),
-        ("select[type==A]", ""),
-    ],
-)
-def test_who_asks_for_something_else(less: str, more: str) -> None:
-    assert not refuted(job("less", 4, less), job("more", 4, more, limit=200), 100)
-
-
 def test_a_limit_refuses_others_only_where_it_can_bind() -> None:
     """A limit on each user: what stopped one need not stop another, unless it has room for all."""
     few = Limit("few", {"slots": 5}, users=Scope(("all",), each=True))

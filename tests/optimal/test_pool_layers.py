@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, pool_problems, violations
-from slotwise.solver.optimal.pool import PoolProblem, layers
+from slotwise.solver.optimal.pool import layers
 from slotwise.solver.optimal.pool.bounds import Duals, Market, certify
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.problem import SCALE
@@ -82,14 +82,3 @@ def test_what_is_proved_is_true_and_wide_searches_prove_all(problem, above, widt
 )
 def test_what_is_proved_is_true_more(problem, above, width, data):
     check(problem, brute_force(problem), above, width, data.draw)
-
-
-def test_falling_capacity_long_times_and_many_rooms_are_not_for_layers():
-    starts = [np.array([0, 4])]
-    rising = PoolProblem.build([0, 5], [2, 3], [1, 1], [4, 4])
-    assert LayeredSearch.suits(rising, starts)
-    assert not LayeredSearch.suits(PoolProblem.build([0, 5], [3, 2], [1, 1], [4, 4]), starts)
-    assert not LayeredSearch.suits(rising, [np.array([0, 10**9])])
-    many = PoolProblem.build([0], [2**15], 2 ** np.arange(15), np.full(15, 4))
-    assert LayeredSearch.suits(many, starts)
-    assert not LayeredSearch.suits(many, [np.arange(300)])

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from pool_problems import brute_force, violations
+from pool_problems import brute_force
 from slotwise.solver.optimal.pool import PoolProblem, chronology, prover
 from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State, plan_of
@@ -29,39 +29,6 @@ def some_problem(seed: int, *, falling: bool) -> PoolProblem:
     for column in (sizes, durations, weights, due):
         column.append(column[0])
     return PoolProblem.build([0, 3, 8], free, sizes, durations, weights=weights, due=due)
-
-
-@pytest.mark.parametrize("falling", [False, True])
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"NODES": 3},
-        {"NODES": 1, "FIRST_WIDTH": 1, "MAX_STATES": 1},
-        {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MAX_STATES": 64},
-        {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
-        {"MAX_INSTANTS": 0},
-    ],
-    ids=lambda limits: "-".join(limits),
-)
-def test_each_way_of_proving_ends_at_the_optimum(
-    monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], falling: bool
-) -> None:
-    for name, value in limits.items():
-        monkeypatch.setattr(prover, name, value)
-    # Where the cases of large jobs run to their end, which takes seconds, one seed is enough.
-    seeds = [1] if limits.keys() & {"SEARCHABLE", "MAX_INSTANTS"} else range(3)
-    for seed in seeds:
-        problem = some_problem(seed, falling=falling)
-        best = brute_force(problem)
-        incumbent = Incumbent(problem, Decoder(problem).plan(range(5)), 0)
-        for _ in prover.prove(incumbent):
-            assert incumbent.bound <= best <= incumbent.value
-        assert violations(problem, incumbent.starts) == []
-        if "MAX_INSTANTS" in limits:
-            # Only prices are left then: a bound, and no search.
-            assert 0 < incumbent.bound <= best
-        else:
-            assert incumbent.bound == incumbent.value == best
 
 
 def root_of(problem: PoolProblem) -> Root:
@@ -103,37 +70,6 @@ def test_each_way_alone_finds_the_best_plan_and_proves_it(
         assert root.incumbent.bound == root.incumbent.value == best
         assert list(WAYS[way](root)) == [], "nothing is left to do"
     assert searched >= 3
-
-
-@pytest.mark.parametrize("hopeful", [False, True])
-def test_layers_grow_until_they_are_wide_enough(
-    monkeypatch: pytest.MonkeyPatch, hopeful: bool
-) -> None:
-    """1, 10, 25 states; the hopeful try the same width again while that finds better plans."""
-    widths: list[int] = []
-    better = [True, True, False, False, False]
-
-    class Search:
-        found = None
-        widest = 1000
-
-        def __init__(self, *_: object) -> None: ...
-
-        def run(self, width: int, *, hopeful: bool) -> Iterator[None]:
-            widths.append(width)
-            if better[len(widths) - 1]:
-                root.incumbent.value -= 1
-            yield
-            return 0
-
-    monkeypatch.setattr(prover, "LayeredSearch", Search)
-    root = root_of(some_problem(1, falling=False))
-    for _ in root.tighten(replace(prover.COARSE, buckets=2)):
-        pass
-    root.incumbent.bound, root.incumbent.value = 0, 10**6
-    for _ in root.widen(1, 25, hopeful=hopeful):
-        pass
-    assert widths == ([1, 1, 1, 10, 25] if hopeful else [1, 10, 25])
 
 
 def test_the_tree_starts_only_what_may_still_beat_the_best() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 
 RISING, FALLING = (2, 7, 10), (10, 4, 10)
@@ -23,38 +22,6 @@ def queue(count: int, seed: int, free: tuple[int, ...]) -> PoolProblem:
     return PoolProblem.build(
         [0, 6, 13], free, *columns[:2], weights=columns[2], earliest=earliest
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("count", "seed", "free", "value", "asked"),
-    some(
-        [
-            (8, 1, RISING, 520, 94),
-            (8, 1, FALLING, 547, 82),
-            (8, 2, RISING, 351, 80),
-            (8, 2, FALLING, 361, 96),
-            (12, 1, RISING, 576, 106),
-            (12, 1, FALLING, 618, 98),
-            (12, 2, RISING, 844, 94),
-            (12, 2, FALLING, 753, 90),
-            (16, 1, RISING, 1121, 158),
-            (16, 1, FALLING, 1141, 142),
-            (16, 2, RISING, 1672, 108),
-            (16, 2, FALLING, 1743, 100),
-        ],
-        6,
-    ),
-)
-def test_the_optimum_is_proved_in_so_many_pieces_of_work(
-    count: int, seed: int, free: tuple[int, ...], value: int, asked: int
-) -> None:
-    pieces = []
-    result = optimise(
-        queue(count, seed, free), effort=1000, cancelled=lambda: bool(pieces.append(1))
-    )
-    assert (result.status, result.value, result.bound) == ("proved", value, value)
-    assert len(pieces) <= 1.1 * asked
-    assert all(point.bound <= value <= point.value for point in result.history)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +54,3 @@ def test_a_search_that_is_cancelled_asks_no_more(asks: int) -> None:
     assert 0 < result.gap < 1
     by_clock = optimise(queue(26, 1, RISING), time_limit=60, cancelled=lambda: True)
     assert by_clock.status == "gap"
-
-
-def test_no_time_at_all_gives_the_first_plan() -> None:
-    result = optimise(queue(26, 1, RISING), time_limit=0)
-    assert len(result.history) == 1
-    assert (result.value, result.bound) == (result.history[0].value, result.history[0].bound)

@@ -15,8 +15,8 @@ from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.costs import Costs
-from slotwise.solver.optimal.order_search import decode, guided_plan, sparing_idle_hosts
-from slotwise.solver.optimal.pool_bounds import bound_of_pools, solve_as_pool
+from slotwise.solver.optimal.order_search import guided_plan
+from slotwise.solver.optimal.pool_bounds import bound_of_pools
 from slotwise.solver.optimal.start_model import BoundedStarts, bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
@@ -65,56 +65,6 @@ def test_no_plan_costs_less_than_the_bound(block: int, objective: str) -> None:
     assert seen
 
 
-@pytest.mark.parametrize(
-    ("block", "objective"), some(product(range(6), ["total-start", "tardiness"]), 2)
-)
-def test_one_pool_of_slots_is_solved(block: int, objective: str) -> None:
-    """Where placement does not matter the bound is the optimum, and the starts have it."""
-    seen = 0
-    for seed in range(block * 10, block * 10 + 6):
-        random = Random(seed)
-        case = Case(one_host(random), objective)
-        value = case.costs.total({job: start.time for job, start in proved(case).items()})
-        for most in (value, 2 * value):
-            found = case.bound(most)
-            if found is None:
-                continue
-            assert found.bound == value
-            assert case.costs.total({**case.alone, **found.starts}) == value
-            seen += 1
-    assert seen
-
-
-def one_host(random: Random) -> Instance:
-    """Jobs that share the slots of one host with others that end one after another."""
-    running = tuple(
-        RunningJob(
-            Job(f"r{n}", slots=1, run_limit=random.randint(1, 30) * 60),
-            start=0,
-            allocation={"a": 1},
-        )
-        for n in range(3)
-    )
-    jobs = [
-        Job(
-            f"p{n}",
-            slots=random.randint(1, 5),
-            run_limit=random.randint(1, 9) * 200,
-            deadline=random.randint(1, 9) * 300,
-        )
-        for n in range(random.randint(3, 5))
-    ]
-    return crowd(5, 1, jobs, running)
-
-
-def proved(case: Case) -> dict[str, object]:
-    found = solve_as_pool(
-        case.problem, case.jobs, case.costs, case.alone, Budget(effort=50), lambda *_: None
-    )
-    assert found.settled
-    return dict(found.starts)
-
-
 def crowd(
     slots: int, hosts: int, jobs: list[Job], running: tuple[RunningJob, ...] = ()
 ) -> Instance:
@@ -132,18 +82,6 @@ def test_jobs_do_not_come_in_fractions() -> None:
     assert found is not None
     assert priced is not None
     assert priced < found.bound == 3 * LENGTH
-
-
-def test_weights_of_any_size_leave_a_bound() -> None:
-    jobs = [Job(f"p{n}", slots=2, run_limit=LENGTH, weight=1e9 + n / 3) for n in range(3)]
-    case = Case(crowd(3, 1, jobs), "weighted")
-    best = min(
-        case.costs.total({f"p{n}": LENGTH * at for n, at in zip(range(3), order, strict=True)})
-        for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0))
-    )
-    found = case.bound(2 * best)
-    assert found is not None
-    assert 0.999 * best < found.bound <= best
 
 
 def test_weights_beyond_all_numbers_leave_no_bound_of_prices() -> None:
@@ -169,11 +107,6 @@ def test_where_there_is_too_much_it_says_nothing(monkeypatch: pytest.MonkeyPatch
     assert case.bound(100 * LENGTH) is None
 
 
-def test_a_job_that_fits_beside_all_others_makes_no_row() -> None:
-    assert Case(crowd(3, 1, [Job("p", slots=2, run_limit=LENGTH)])).bound(LENGTH) is None
-    assert Case(crowd(3, 1, [Job("p", slots=2)])).bound(LENGTH) is None
-
-
 def half_busy() -> Case:
     """Host a is idle at 600, host b at 5000, either is half free; a job of a whole host, and before
     it one of half of one."""
@@ -186,14 +119,6 @@ def half_busy() -> Case:
         Job("whole", slots=4, res_req=("span[hosts=1]",), run_limit=LENGTH),
     ]
     return Case(crowd(4, 2, jobs, running))
-
-
-def test_small_jobs_leave_hosts_alone_that_are_idle_soon() -> None:
-    case = half_busy()
-    plain = decode(case.problem, case.jobs, case.alone)
-    assert (plain["small"].allocation, plain["whole"].time) == ({0: 2}, 5000)
-    spared = decode(case.problem, sparing_idle_hosts(case.problem, case.jobs), case.alone)
-    assert (spared["small"].allocation, spared["whole"].time) == ({1: 2}, 600)
 
 
 def test_a_plan_by_the_starts_of_a_guide_or_none() -> None:

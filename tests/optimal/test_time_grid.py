@@ -19,25 +19,6 @@ from slotwise.solver.problem import PlanningProblem
 MOST = 300
 
 
-@pytest.mark.parametrize(
-    ("times", "lengths", "grid"),
-    [
-        ([0, 600, 1200], [600, 1800], TimeGrid(600)),
-        ([0, 600], [1200], TimeGrid(600)),
-        ([0, 61, 600], [600, 1200], TimeGrid(600, (0, 61))),
-        ([7], [60, 120], TimeGrid(60, (7,))),
-        ([0, 1], [2, 4], TimeGrid()),
-        ([5], [0], TimeGrid()),
-        ([5], [], TimeGrid()),
-    ],
-)
-def test_the_grid_is_the_coarsest_with_all_instants(
-    times: list[int], lengths: list[int], grid: TimeGrid
-) -> None:
-    assert TimeGrid.of(times, lengths) == grid
-    assert [grid.time(grid.number(time)) for time in times] == times
-
-
 def test_coarser_grids_keep_the_residues_of_a_plan_first() -> None:
     grid = TimeGrid(600, (0, 10, 300, 590))
     found = [each.residues for each in grid.coarser([0, 900, 1500])]

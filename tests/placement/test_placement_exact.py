@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis_profiles import examples
 from placement_cases import Case, tiny_cases
 from placement_reference import placements, units_used, valid
-from slotwise.solver.availability.demand import TermCapacity, TermDemand, UnitDemand
+from slotwise.solver.availability.demand import TermCapacity, TermDemand
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place, place_most
 from slotwise.solver.placement.choose import exact_for
@@ -99,16 +99,6 @@ def label_classes(term: TermDemand, capacity: TermCapacity) -> list[list[int]]:
     ]
 
 
-def test_classes_come_in_the_order_of_hosts_that_may_be_used() -> None:
-    """The first candidate of all agrees with the third, but is in no unit."""
-    unit = UnitDemand(np.array([-1, 0, 1]), ("a", "b"), maxcus=1)
-    labels = np.array([0, 1, 0])
-    term = TermDemand(1, 1, np.arange(3), ptile=np.ones(3, int), same=(labels,), unit=unit)
-    capacity = TermCapacity(np.ones(3, int), idle=np.ones(3, bool), free_now=np.zeros(3, int))
-    assert place(term, capacity) == {1: 1}
-    check((term, capacity))
-
-
 def check(case: Case) -> None:
     term, capacity = case
     possible = next(placements(term, capacity, term.slots), None) is not None
@@ -194,24 +184,6 @@ def test_range_gets_as_many_slots_as_the_rules_allow(case: Case) -> None:
     assert (None if found is None else sum(found.values())) == expected
     if found is not None:
         assert valid(term, capacity, found)
-
-
-@pytest.mark.behaviour("PLC-02", "PLC-14")
-def test_a_range_of_which_only_more_fits_under_maxcus() -> None:
-    """4 slots are one block, for which the first execution host is too small; 5 leave it one."""
-    unit = UnitDemand(np.zeros(3, dtype=np.int64), ("cu0",), maxcus=1)
-    term = TermDemand(
-        slots=4,
-        max_slots=5,
-        candidates=np.arange(3),
-        ptile=np.full(3, 4),
-        first_hosts=np.array([False, True, False]),
-        unit=unit,
-    )
-    capacity = TermCapacity(np.array([2, 2, 4]), idle=np.ones(3, dtype=bool))
-    assert place(term, capacity) is None
-    assert place_most(term, capacity) == {1: 1, 2: 4}
-    assert list(place_most(term, capacity) or ()) == [1, 2], "the first execution host comes first"
 
 
 @pytest.mark.behaviour("PLC-07")

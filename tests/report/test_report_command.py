@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from dataclasses import fields, replace
 from html import unescape
 from pathlib import Path
@@ -36,7 +35,6 @@ from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.formats.plan_file import bare_instance, plan_record, read_plan
 from slotwise.model.omissions import Omission
 
-RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))
 QUICK = ("--effort", "1", "--explain", "0")
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -15,13 +15,10 @@ from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
 from slotwise.solver.scheduler.continuation import run_as_configured
 from slotwise.solver.slurm.backfill import BackfillSettings
 
-from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
 from tests.slurm.test_import import texts_of
 
 pytestmark = pytest.mark.behaviour("SLU-02")
-#: SchedulerParameters of the recorded random queues.
-LINEAR = "bf_interval=1,bf_resolution=1,bf_window=2880,bf_continue,bf_window_linear=1"
 
 
 def slurm(problem: sw.Instance, parameters: str = "", version: str = "22.05.8") -> sw.Instance:
@@ -29,19 +26,6 @@ def slurm(problem: sw.Instance, parameters: str = "", version: str = "22.05.8") 
         problem.params, family="Slurm", scheduler_parameters=parameters, scheduler_version=version
     )
     return replace(problem, params=params)
-
-
-@pytest.mark.parametrize("key", RECORDED, ids=lambda key: f"{key[0]}{key[1][:12]}")
-def test_recorded_random_queues(key: tuple[str, str]) -> None:
-    """Every start within 8 s, as exactly as the moment of the cycle is known."""
-    scenario = RECORDED[key]
-    problem = replace(instance_of(scenario), origin="2026-01-01T00:00:00+00:00")
-    found = sw.plan(slurm(problem, LINEAR), "slurm")
-    assert not found.refused
-    for item in scenario["pending"]:
-        start = found[item["name"]].start
-        assert start is not None
-        assert abs(start - recorded_start(item)) <= 8
 
 
 def test_a_live_queue() -> None:
@@ -107,127 +91,6 @@ def starts(problem: sw.Instance, *settings: str) -> dict[str, int | None]:
     return {item.job: item.start for item in found}
 
 
-def test_ends_are_released_in_groups() -> None:
-    """What 1800 s would allow is said for 1860 s, the last end of the group; exact is earlier."""
-    problem = cluster(
-        [("r1", 1800, {"n1": 4}), ("r2", 1825, {"n2": 4}), ("r3", 9000, {"n3": 4})],
-        job("p", 1, 10),
-    )
-    found = sw.plan(slurm(problem, "bf_resolution=1"), "slurm")["p"]
-    assert found.start == 1825
-    assert found.waits_for.startswith("it would fit 25s earlier")
-    assert sw.plan(problem, "optimal")["p"].start == 1800
-
-
-def test_an_end_on_another_node_pulls_a_late_one_into_its_group() -> None:
-    """77121 p5 of the recorded runs: a job skipped as it has no usable node closes no group."""
-    problem = cluster(
-        [("r1", 1800, {"n1": 2}), ("other", 1800, {"n2": 4}), ("late", 5400, {"n1": 2})],
-        job("p", 1, 10, hosts=(sw.HostRequest("n1"),)),
-        nodes=2,
-    )
-    assert starts(problem, "bf_resolution=1")["p"] == 5400
-    alone = replace(problem, running=(problem.running[0], problem.running[2]))
-    assert starts(alone, "bf_resolution=1")["p"] == 1800
-    newer = starts(problem, "bf_resolution=1", "24.11.0")
-    assert newer["p"] == 5400
-
-
-def test_jobs_that_end_in_one_second_may_be_of_two_groups() -> None:
-    """default-7 of the live runs: "a" joins the group of 415 s, "b" of the same second does not."""
-    problem = cluster(
-        [
-            ("r1", 415, {"n1": 1}),
-            ("other", 415, {"n2": 4}),
-            ("a", 715, {"n1": 1}),
-            ("b", 715, {"n1": 1}),
-            ("c", 895, {"n1": 1}),
-        ],
-        job("p", 3, 5, hosts=(sw.HostRequest("n1"),)),
-        nodes=2,
-    )
-    assert starts(problem)["p"] == 895
-    assert sw.plan(problem, "optimal")["p"].start == 715
-    two = replace(problem, pending=(replace(problem.pending[0], slots=2),))
-    assert starts(two)["p"] == 715
-
-
-def test_windows_double_or_grow_by_a_number() -> None:
-    """Groups {600, 640}, {680}, {720}, {760, 800} by doubling; {760} alone by steps of a second."""
-    running = [(f"r{n}", 600 + 40 * n, {"n1": 1}) for n in range(6)]
-    problem = cluster(running, job("p", 5, 10), nodes=1, cpus=6)
-    assert starts(problem, "bf_resolution=1,bf_window_linear=1")["p"] == 760
-    assert starts(problem, "bf_resolution=1")["p"] == 800
-
-
-def test_only_ends_on_chosen_nodes_count_from_25_05_1_on() -> None:
-    problem = cluster([("r1", 1800, {"n1": 4}), ("r2", 1825, {"n2": 4})], job("p", 4, 10), nodes=2)
-    assert starts(problem, "bf_resolution=1", "24.05.3")["p"] == 1825
-    assert starts(problem, "bf_resolution=1", "25.05.1")["p"] == 1800
-
-
-def test_planned_nodes_are_whole() -> None:
-    """The second job would fit beside the first on n1; Slurm has it wait for its end."""
-    problem = cluster(
-        [("r1", 600, {"n1": 4}), ("r2", 9000, {"n2": 4})],
-        job("first", 1, 30, hosts=(sw.HostRequest("n1"),)),
-        job("second", 1, 30, hosts=(sw.HostRequest("n1"),)),
-        nodes=2,
-    )
-    found = starts(problem, "bf_resolution=1")
-    assert found == {"first": 600, "second": 600 + 1800}
-    assert sw.plan(problem, "optimal")["second"].start == 600
-
-
-def test_a_gap_of_exactly_its_length_is_not_used() -> None:
-    problem = cluster(
-        [("r1", 1200, {"n1": 4, "n2": 4})],
-        job("wide", 12, 30, ptile=4),
-        job("fits", 1, 19),
-        job("exact", 1, 20),
-    )
-    found = starts(problem, "bf_resolution=1")
-    assert (found["wide"], found["fits"]) == (1200, 0)
-    assert found["exact"] is None or found["exact"] > 0
-
-
-def test_a_job_is_given_up_if_nothing_is_released_within_its_length() -> None:
-    """So a missing start is no "never": the exact plan has one.
-
-    The first record behind its length is asked as well, and equal neighbours are one record: three
-    wide jobs behind each other do not hide the end, unless a record between them differs.
-    """
-    wide = [job(f"wide{n}", 8, 60, ptile=4) for n in range(3)]
-    last = job("last", 8, 15, ptile=4)
-    problem = cluster([("r1", 600, {"n1": 4})], *wide, last, nodes=2)
-    assert starts(problem) == {"wide0": 600, "wide1": 4200, "wide2": 7800, "last": 11400}
-    ends = {"n1": 600, "n2": 4200, "n3": 7800}
-    narrow = [job(f"on_{node}", 4, 240, hosts=(sw.HostRequest(node),)) for node in ends]
-    running = [(f"r{node}", end, {node: 4}) for node, end in ends.items()]
-    problem = cluster(running, *narrow, job("last", 12, 15, ptile=4))
-    found = sw.plan(slurm(problem), "slurm")
-    assert [found[f"on_{node}"].start for node in ends] == list(ends.values())
-    assert found["last"].start is None
-    assert "gives it up" in found["last"].waits_for
-    assert sw.plan(problem, "optimal")["last"].start == 7800 + 240 * 60
-
-
-def test_times_of_the_map_are_rounded_down() -> None:
-    problem = cluster([("r1", 635, {"n1": 4})], job("first", 4, 10), job("second", 4, 60), nodes=1)
-    assert starts(problem)["first"] == 635
-    assert starts(problem)["second"] == 1200  # 635 + 600, rounded down to a minute
-    assert starts(problem, "", "24.11.0")["second"] == 1260
-
-
-def test_a_reservation_is_followed_by_its_rounded_end_and_a_second() -> None:
-    problem = replace(
-        cluster([], job("p", 4, 30), nodes=1),
-        advance_reservations=(sw.AdvanceReservation("maint", 600, 1815, {"n1": 4}),),
-    )
-    assert starts(problem)["p"] == 1861
-    assert starts(problem, "bf_resolution=1")["p"] == 1816
-
-
 def test_jobs_of_a_reservation_keep_to_its_nodes_and_its_time() -> None:
     problem = replace(
         cluster(
@@ -274,26 +137,6 @@ def test_the_judge_keeps_jobs_of_a_reservation_inside_it() -> None:
         assert "reservation" in {fault.check for fault in sw.validate(problem, wrong)}
 
 
-def test_dependent_jobs_and_those_before_their_time_have_no_start() -> None:
-    problem = cluster(
-        [("r1", 600, {"n1": 4})],
-        job("after", 1, 10, dependency="done(r1)"),
-        job("begins", 1, 10, begin=900),
-    )
-    assert starts(problem) == {"after": None, "begins": None}
-
-
-def test_licences_are_planned_with_bf_licenses_only() -> None:
-    problem = cluster([("r1", 600, {"n1": 1})], nodes=2)
-    shared = replace(problem.cluster, shared=(sw.SharedResource("lic", 1),))
-    first = problem.running[0]
-    uses = replace(first, job=replace(first.job, res_req=("rusage[lic=1/job]",)))
-    wants = sw.Job("p", 1, queue="q", res_req=("rusage[lic=1/job]",), run_limit=600)
-    problem = replace(problem, cluster=shared, running=(uses,), pending=(wants,))
-    assert starts(problem)["p"] is None
-    assert starts(problem, "bf_licenses,bf_resolution=1")["p"] == 600
-
-
 def test_beyond_the_window_a_start_is_shown_and_nothing_is_reserved() -> None:
     day = 86400
     problem = cluster(
@@ -302,72 +145,9 @@ def test_beyond_the_window_a_start_is_shown_and_nothing_is_reserved() -> None:
     assert starts(problem) == {"first": 2 * day, "second": 2 * day}
 
 
-def test_lighter_nodes_come_first_and_the_tightest_single_node() -> None:
-    problem = cluster([("r1", 600, {"n2": 3})], job("p", 1, 10))
-    found = sw.plan(slurm(problem), "slurm")
-    assert dict(found["p"].allocation) == {"n2": 1}
-    hosts = tuple(
-        replace(host, load={"weight": float(weight)})
-        for host, weight in zip(problem.cluster.hosts, (5, 5, 1), strict=True)
-    )
-    weighted = replace(problem, cluster=replace(problem.cluster, hosts=hosts))
-    assert dict(sw.plan(slurm(weighted), "slurm")["p"].allocation) == {"n3": 1}
-
-
-def test_the_judge_has_its_own_reading() -> None:
-    """A second job on a planned node, and a start beside no room, are found."""
-    problem = slurm(
-        cluster([("r1", 600, {"n1": 4})], job("a", 1, 30), job("b", 1, 30), nodes=1),
-        "bf_resolution=1",
-    )
-    found = sw.plan(problem, "slurm")
-    assert sw.validate(problem, found) == []
-    second = found["b"]
-    assert second.start == 2400
-    moved = replace(second, start=700, finish=2500)
-    wrong = replace(found, reservations=(found["a"], moved))
-    assert {fault.check for fault in sw.validate(problem, wrong)} == {"value", "slots"}
-    early = replace(found, reservations=(replace(found["a"], start=300, finish=2100), second))
-    assert sw.validate(problem, early)
-
-
 def test_recorded_plans_are_those_of_the_data() -> None:
     path = Path(__file__).parents[1] / "data" / "ground" / "slurm-plans.json"
     assert sum(len(item["pending"]) for item in json.loads(path.read_text())) == 64
-
-
-@pytest.mark.parametrize(
-    ("version", "memory", "start"),
-    [
-        ("22.05.6", "", 5400), ("22.05.7", "", 1800), ("22.05.8", "mem=10/host", 1800),
-        ("22.05.8", "mem=10/task", 5400), ("23.02.4", "", 1800), ("23.02.5", "", 5400),
-        ("24.11.0", "", 5400), ("", "", 5400),
-    ],
-)  # fmt: skip
-def test_some_versions_count_cpus_that_are_no_whole_task(
-    version: str, memory: str, start: int
-) -> None:
-    """Seed 318 of the live runs: -n3 -c2 where 3 and 3 CPUs are released, and it then starts."""
-    uses = f"rusage[{memory}] " if memory else ""
-    asked = sw.Job("p", 6, queue="q", res_req=(f"{uses}span[block=2]",), run_limit=600)
-    problem = cluster(
-        [("r1", 1800, {"n1": 3, "n2": 3}), ("r2", 5400, {"n1": 1, "n2": 1, "n3": 4})], asked
-    )
-    amounts = {"mem": 1000.0}
-    hosts = tuple(replace(host, amounts=amounts) for host in problem.cluster.hosts)
-    problem = replace(problem, cluster=replace(problem.cluster, hosts=hosts))
-    assert starts(problem, "bf_resolution=1", version)["p"] == start
-    single = replace(problem, pending=(replace(asked, slots=8),))  # two nodes of four, whole tasks
-    assert starts(single, "bf_resolution=1", version)["p"] == 5400
-
-
-@pytest.mark.parametrize("version", ["22.05.8", "24.11.0"])
-def test_a_node_without_a_whole_task_counts_in_no_version(version: str) -> None:
-    problem = cluster(
-        [("r1", 1800, {"n1": 3, "n2": 1}), ("r2", 5400, {"n1": 1, "n2": 3, "n3": 4})],
-        sw.Job("p", 4, queue="q", res_req=("span[block=2]",), run_limit=600),
-    )
-    assert starts(problem, "bf_resolution=1", version)["p"] == 5400
 
 
 def test_its_starts_are_the_estimates_of_slurm() -> None:
@@ -479,29 +259,6 @@ def test_gpus_of_a_job_count_over_the_nodes_looked_at(
 def test_gpus_of_a_job_are_no_words_of_lsf() -> None:
     with pytest.raises(sw.InputError, match="2/task or 2/host"):
         cluster([], job("p", 1, 10, gpu="num=2/job"))
-
-
-@pytest.mark.parametrize(
-    ("version", "more", "node"),
-    [
-        ("23.02.4", {}, "n2"), ("23.02.5", {}, "n1"), ("25.11.7", {}, "n1"),
-        ("25.11.7", {"res_req": ("span[hosts=1]",)}, "n2"), ("25.11.7", {"exclusive": True}, "n3"),
-    ],
-)  # fmt: skip
-def test_a_node_counts_with_the_cpus_of_its_tasks(
-    version: str, more: dict[str, Any], node: str
-) -> None:
-    """Recorded queue 25.11-accounts-reservations-105: `-N1 --ntasks-per-node=2` takes the first of
-    two nodes with 3 and 2 free CPUs, though the second is the tightest.
-    """
-    held = {"n1": 1, "n2": 2, "n3": 0}
-    problem = cluster(
-        [(f"r{name}", 9000, {name: cpus}) for name, cpus in held.items() if cpus],
-        replace(job("p", 2, 10, ptile=2), **more),
-    )
-    found = sw.plan(slurm(problem, "bf_resolution=1", version), "slurm")
-    assert not found.refused
-    assert list(found["p"].allocation) == [node]
 
 
 def test_nodes_without_gpus_give_times_to_try() -> None:

@@ -117,7 +117,6 @@ WORLD: Mapping[RecordKind, tuple[dict[str, str], ...]] = {
     "job": JOBS, "node": NODES, "partition": PARTITIONS, "reservation": RESERVATIONS,
     "licence": LICENCES,
 }  # fmt: skip
-TIMES = {"submit", "eligible", "start", "end", "deadline"}
 #: What a cell may be changed to.
 OTHERS: tuple[Any, ...] = (
     "3", "7", "1", "0", "yes", "no", "x", "big", "n2", "UNLIMITED", "2026-03-02T15:00:00",
@@ -316,50 +315,3 @@ def test_a_changed_cell_of_sacctmgr_changes_an_answer_or_a_note(table: str, colu
     base = found("")
     says = any(made != base and not isinstance(made, str) for made in map(found, VALUES))
     assert says == (column not in INERT_COLUMNS)
-
-
-#: Settings by which Slurm schedules, each with another value.
-SETTINGS = {
-    "SelectType": "select/linear",
-    "SelectTypeParameters": "CR_CPU",
-    "SchedulerType": "sched/builtin",
-    "SchedulerParameters": "bf_window=60",
-    "PriorityType": "priority/basic",
-    "PriorityWeightAge": "7",
-    "PriorityWeightAssoc": "7",
-    "PriorityWeightFairShare": "7",
-    "PriorityWeightJobSize": "7",
-    "PriorityWeightPartition": "7",
-    "PriorityWeightQOS": "7",
-    "PriorityWeightTRES": "CPU=7",
-    "PriorityMaxAge": "1-00:00:00",
-    "PriorityDecayHalfLife": "1-00:00:00",
-    "PriorityCalcPeriod": "00:10:00",
-    "PriorityFavorSmall": "Yes",
-    "PriorityFlags": "SMALL_RELATIVE_TO_TIME",
-    "PriorityUsageResetPeriod": "MONTHLY",
-    "PrioritySiteFactorPlugin": "site_factor/x",
-    "FairShareDampeningFactor": "3",
-    "PreemptType": "preempt/none",
-    "PreemptMode": "REQUEUE",
-    "DefMemPerNode": "5000",
-    "DefMemPerCPU": "500",
-    "MaxArraySize": "7",
-    "KillWait": "90 sec",
-    "OverTimeLimit": "5 min",
-    "TopologyPlugin": "topology/block",
-    "AccountingStorageEnforce": "none",
-    "SLURM_VERSION": "25.11.0",
-}
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_changed_setting_changes_an_answer_or_a_note(name: str) -> None:
-    records = records_of("text")
-    for partition in records["partition"]:
-        partition.pop("PreemptMode")  # its own counts before that of the cluster
-    mode = {"PreemptMode": "REQUEUE"} if name == "PreemptType" else {}
-    base = outcome(records, "text", config={**CONFIG, **mode})
-    made = outcome(records, "text", config={**CONFIG, **mode, name: SETTINGS[name]})
-    assert made != base
-    assert not isinstance(made, str)

@@ -18,7 +18,6 @@ from slotwise.model.slurm_fairshare import (
     AssociationTree,
     FairshareRule,
     fairshare_rule,
-    shares_of,
 )
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.folder import read_texts
@@ -32,12 +31,11 @@ from slotwise.solver.scheduler.history import snapshot_at
 from slotwise.solver.validation.schedule import HeldStretch
 from slotwise.solver.validation.slurm import FairshareOverTime
 
-from tests.slurm.test_import import DATA, assembled, instance_of, run, texts_of
+from tests.slurm.test_import import assembled, instance_of, run, texts_of
 
 pytestmark = pytest.mark.behaviour("SLU-02")
 HOUR = 3600
 HEAD = "Account|User|RawShares|RawUsage"
-USAGE = json.loads((DATA / "fairshare-usage.json").read_text())
 
 
 def recorded(**changed: str) -> dict[str, str]:
@@ -72,32 +70,6 @@ def test_the_recording_is_read_whole_and_contradicts_nothing() -> None:
     assert sw.loads(sw.dump(problem)) == problem
     fixed = [job.id for job in problem.pending if job.has_fixed_priority]
     assert fixed == ["17"]
-
-
-def test_every_printed_value_is_computed() -> None:
-    """Shares and factors of sshare, and each part of the rows of sprio, exactly."""
-    problem = instance_of(recorded())
-    rule = fairshare_rule(problem.params.select_parameters)
-    assert rule == FairshareRule(10000, HOUR, 60, flags=frozenset({"MAX_TRES"}))
-    seen = read_texts([Text(text, name) for name, text in recorded().items()], "test")
-    tree = AssociationTree.of(problem.associations)
-    # Of an account whose shares are its parent's, usage counts; a job of lp ended since.
-    found = shares_of(tree, [item.usage for item in problem.associations], rule)
-    assert len(seen.shares) == len(found)
-    for row, own in zip(seen.shares, found, strict=True):
-        assert own.norm_shares == pytest.approx(row.norm_shares, abs=1e-6)
-        assert own.factor == pytest.approx(row.factor, abs=1e-6) or row.factor is None
-    columns = {name for row in seen.priorities for name in row.parts}
-    assert columns == {"SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "PARTITION", "QOS"}
-    for row in seen.priorities[:-1]:
-        number = tree.find(*_owner(problem, row.job))
-        assert number is not None
-        assert round(rule.weight * (found[number].factor or 0)) == row.parts["FAIRSHARE"]
-
-
-def _owner(problem: sw.Instance, name: str) -> tuple[str, str]:
-    job = next(job for job in problem.pending if job.id == name)
-    return job.project, job.user
 
 
 def test_the_forms_of_sshare_say_the_same() -> None:
@@ -217,50 +189,6 @@ def test_a_factor_of_usage_is_named_for_a_qos_with_jobs() -> None:
 def test_bad_tables_are_refused(name: str, text: str, message: str) -> None:
     with pytest.raises(sw.InputError, match=message):
         assembled(recorded(**{name: text}))
-
-
-def _use(run_: Mapping[str, Any]) -> AssociationUse:
-    associations = tuple(
-        Association(account, user, parent, "", shares)
-        for account, user, parent, shares in run_["associations"]
-    )
-    params = sw.Params(family="Slurm", select_parameters=run_["words"])
-    rule = fairshare_rule(params.select_parameters)
-    assert rule is not None
-    problem = sw.instance([sw.Host("n", 1)], associations=associations, params=params)
-    use = AssociationUse(problem, rule)
-    use.advance = lambda now: None  # type: ignore[method-assign]
-    return use
-
-
-@pytest.mark.parametrize("name", list(USAGE))
-def test_usage_and_factors_follow_a_live_slurm(name: str) -> None:
-    """Starts, ends and computations as slurmctld logged them; sshare every 20 s beside it.
-
-    Of the classic formula one factor differs: a job of the user that comes behind his first
-    pending job in Slurm's list counts one computation later.
-    """
-    recording, compared, late = USAGE[name], 0, set()
-    use, events = _use(recording), list(recording["events"])
-    for time, usage, factors in recording["records"]:
-        while events and events[0][0] <= time:
-            at, what, *rest = events.pop(0)
-            if what == "compute":
-                use.compute(at)
-            elif what == "start":
-                job, user, account, rate = rest
-                use.started(sw.Job(job, user=user, project=account), rate, at)
-            else:
-                use.finished(rest[0], at)
-        for own, printed in zip(use.usage, usage, strict=True):
-            assert printed - 0.01 <= own < printed + 1.01
-        for number, (own, factor) in enumerate(zip(use.shares(), factors, strict=True)):
-            if factor is not None:
-                compared += 1
-                if abs((own.factor or 0) - factor) > 1.5e-6:
-                    late.add((use.tree.associations[number].title, time > 103))
-    assert compared > 140
-    assert late == ({("user daemon of account theory", True)} if name == "classic" else set())
 
 
 def _random_tree(draw: random.Random) -> tuple[Association, ...]:
@@ -501,25 +429,6 @@ def test_bad_associations_are_refused(items: list[dict[str, str]], message: str)
                 "params": {"family": "Slurm"}, "associations": items}  # fmt: skip
     with pytest.raises(sw.InputError, match=message):
         sw.from_document(document)
-
-
-def test_ranks_of_equal_accounts_follow_each_other() -> None:
-    """Slurm ranks the users of the second of two equal accounts behind those of the first.
-
-    Its first user has the rank of the user before; only its code, not its document, says so.
-    """
-    items = (
-        Association("root", "", "", "", 1, 400.0),
-        Association("a", "", "root", "", 1, 200.0),
-        Association("a", "u1", "", "", 1, 150.0),
-        Association("a", "u2", "", "", 1, 50.0),
-        Association("b", "", "root", "", 1, 200.0),
-        Association("b", "u3", "", "", 1, 100.0),
-        Association("b", "u4", "", "", 2, 100.0),
-    )
-    found = shares_of(AssociationTree.of(items), [i.usage for i in items], FairshareRule(1))
-    ranks = {item.user: own.factor for item, own in zip(items, found, strict=True) if item.user}
-    assert ranks == {"u2": 1.0, "u1": 0.75, "u4": 0.75, "u3": 0.25}
 
 
 @pytest.mark.parametrize(

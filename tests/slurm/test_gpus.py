@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 
-from tests.slurm.test_import import assembled, instance_of
+from tests.slurm.test_import import instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-01")
 TEXTS = {
@@ -23,21 +23,6 @@ TEXTS = {
         for n in (1, 2, 3)
     ),
 }
-
-
-@pytest.mark.parametrize("method", ["optimal", "milp"])
-def test_jobs_with_gpus_are_proved(method: str) -> None:
-    found = instance_of(TEXTS)
-    plan = sw.plan(found, method)
-    assert [plan[job].start - found.now for job in "123"] == [0, 0, 600]
-    assert all(plan[job].proved for job in "123")
-    assert not any("GPU" in item.what for item in plan.omissions)
-
-
-def test_a_new_job_with_gpus_is_proved() -> None:
-    asked = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:1", method="optimal")
-    assert asked.line.answer.proved
-    assert not any("GPU" in item.what for item in asked.omissions)
 
 
 def test_jobs_of_lsf_may_share_theirs() -> None:
@@ -56,25 +41,6 @@ def with_memory(request: str, more: str = "") -> dict[str, str]:
     return {**TEXTS, "config.txt": config, "jobs.txt": job + more}
 
 
-@pytest.mark.parametrize(
-    ("request_", "memory"),
-    [
-        ("TresPerNode=gres/gpu:2 MemPerTres=gres/gpu:300", 600),
-        ("TresPerNode=gres:gpu:1 MemPerTres=gres:gpu:600", 600),
-        ("TresPerNode=gres/gpu:a100:2 MemPerTres=gpu:300", 600),
-        ("TresPerJob=gres/gpu:2 MemPerTres=gres/gpu:300", 600),
-        ("TresPerTask=gres/gpu:2 MemPerTres=gres/gpu:300", 600),
-        ("TresPerNode=gres/gpu:1 MinMemoryNode=200M", 200),
-    ],
-)
-def test_memory_by_gpu_is_planned(request_: str, memory: int) -> None:
-    found = assembled(with_memory(request_))
-    (job,) = found.instance.pending
-    assert not job.exclusive
-    assert f"mem={memory}/host" in job.res_req[0]
-    assert not [item for item in found.instance.omissions if "emory" in item.what]
-
-
 def test_memory_by_gpu_decides_when_a_job_starts() -> None:
     """900 MB: two GPUs of 400 MB fit on the node, two of 500 MB do not with another job."""
     other = (
@@ -91,12 +57,6 @@ def test_memory_by_gpu_decides_when_a_job_starts() -> None:
             assert plan["2"].start == found.now + start, method
     asked = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:2 --mem-per-gpu=100")
     assert not any("mem-per-gpu" in item.what for item in asked.omissions)
-
-
-def test_memory_by_another_resource_is_named_for_its_job() -> None:
-    texts = with_memory("TresPerNode=gres/gpu:1 MemPerTres=gres/fpga:300")
-    (item,) = [item for item in instance_of(texts).omissions if "memory per gres" in item.what]
-    assert item.jobs == ("1",)
 
 
 def test_defaults_of_a_partition_for_gpus_touch_jobs_with_gpus() -> None:
@@ -123,27 +83,6 @@ def of_two_nodes(total: int, nodes: str) -> dict[str, str]:
         "part.txt": TEXTS["part.txt"].replace("Nodes=g1", "Nodes=g[1-2]"),
         "jobs.txt": RUNNING.format(total=total, nodes=nodes),
     }
-
-
-@pytest.mark.parametrize(
-    ("total", "nodes", "gpu", "touched"),
-    [
-        (4, "Nodes=g[1-2] CPU_IDs=0-1 Mem=0 GRES=gpu:a100:2(IDX:0-1)", "num=2/host", None),
-        (4, "Nodes=g1 CPU_IDs=0-1 Mem=0 GRES=gpu:a100:3(IDX:0-2) Nodes=g2 CPU_IDs=0-1 Mem=0 "
-            "GRES=gpu:a100:1(IDX:0)", "num=3/host", ("g2",)),
-        (2, "Nodes=g1 CPU_IDs=0-1 Mem=0 GRES=gpu:2(IDX:0-1) Nodes=g2 CPU_IDs=0-1 Mem=0 GRES=",
-         "num=2/host", ("g2",)),
-        (4, "Nodes=g[1-2] CPU_IDs=0-1 Mem=0", "num=2/host", None),
-        (3, "Nodes=g[1-2] CPU_IDs=0-1 Mem=0", "num=2/host", ("g1", "g2")),
-    ],
-)  # fmt: skip
-def test_gpus_of_running_jobs_are_those_of_each_node(
-    total: int, nodes: str, gpu: str, touched: tuple[str, ...] | None
-) -> None:
-    found = instance_of(of_two_nodes(total, nodes))
-    assert found.running[0].job.gpu == gpu
-    named = [item.hosts for item in found.omissions if "GPUs of job 5" in item.what]
-    assert named == ([] if touched is None else [touched])
 
 
 def test_gpus_by_node_are_read_from_json() -> None:
@@ -174,23 +113,6 @@ def _beside(running: str, node: str = "", waits: str = "TresPerNode=gres/gpu:1")
         nodes = nodes.replace("gpu:a100:2", "gpu:a100:2,shard:8")
     jobs = f"{HELD}{running}\n{jobs}\n"
     return instance_of({**TEXTS, "nodes.txt": nodes, "jobs.txt": jobs})
-
-
-@pytest.mark.parametrize(
-    "running",
-    [
-        "AllocTRES=cpu=1,node=1,gres/gpu=2",
-        "AllocTRES=cpu=1,node=1 TresPerNode=gres/gpu:2",
-        "AllocTRES=cpu=1,node=1 TresPerNode=gres:gpu:a100:2",
-        "AllocTRES=cpu=1,node=1 TresPerJob=gres/gpu:2",
-        "AllocTRES=cpu=1,node=1 TresPerTask=gres/gpu=1",
-        "AllocTRES=cpu=1,node=1 Nodes=g1 CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1)",
-    ],
-)
-def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
-    """AllocTRES has no GPUs where AccountingStorageTRES does not list them."""
-    plan = sw.plan(_beside(running), "optimal")
-    assert (plan["1"].start, plan["1"].proved) == (1800, True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import slotwise as sw
@@ -17,11 +16,9 @@ from slotwise.cli.main import app
 from slotwise.model.sources import slurm_values as values
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
-from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
-from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
-from slotwise.model.sources.slurm.records import records_of_json, records_of_text
-from slotwise.model.sources.slurm.sbatch import sbatch_submission
-from slotwise.model.sources.slurm.several_partitions import BEHIND, BEHIND_HET, BEHIND_LEFT
+from slotwise.model.sources.slurm.fields import SlurmRecord
+from slotwise.model.sources.slurm.folder import printed_at, read_texts
+from slotwise.model.sources.slurm.several_partitions import BEHIND_HET
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -57,94 +54,6 @@ def jobs_of(instance: Instance) -> dict[str, sw.Job]:
     return {job.id: job for job in instance.pending}
 
 
-@pytest.mark.parametrize("name", ["live", "probes", "fairshare"])
-def test_every_field_of_the_recordings_is_in_the_table(name: str) -> None:
-    for file, content in texts_of(name).items():
-        if file.endswith(".json"):
-            found = list(records_of_json(json.loads(content), file))
-        else:
-            found = list(records_of_text(Text(content, file)))
-        assert [(record.where, sorted(record.unknown())) for record in found] == [
-            (record.where, []) for record in found
-        ]
-
-
-def test_no_name_stands_for_two_facts() -> None:
-    for text in (False, True):
-        for kind in {row.of for row in FIELDS}:
-            rows = [row for row in FIELDS if row.of == kind]
-            names = [name for row in rows for name in (row.text if text else row.json)]
-            assert len(names) == len(set(names)) == len(known_names(kind, text=text))
-
-
-def test_the_live_cluster() -> None:
-    found = instance_of(texts_of("live"))
-    assert [host.slots for host in found.cluster.hosts] == [4] * 6
-    assert {host.amounts["mem"] for host in found.cluster.hosts} == {1000.0}
-    assert [queue.name for queue in found.queues] == ["main"]
-    used: dict[str, int] = {}
-    for item in found.running:
-        for host, slots in item.allocation.items():
-            used[host] = used.get(host, 0) + slots
-    assert used == {"n1": 4, "n2": 2, "n3": 4, "n4": 4, "n5": 4, "n6": 4}
-    jobs = jobs_of(found)
-    assert "522" not in jobs  # held
-    assert (jobs["512"].slots, jobs["512"].res_req) == (9, ("rusage[mem=10/host] span[ptile=3]",))
-    assert jobs["516"].exclusive
-    assert jobs["516"].slots == 2
-    assert jobs["519"].dependency == "done(518)"
-    assert jobs["517[3]"].array_limit == 2
-    assert jobs["520"].begin == 3593
-    assert jobs["521"].hosts[0].name == "n1"
-    assert found.params.of_slurm
-    assert found.params.scheduler_version == "22.05.8"
-    said = {item.job: item.start for item in found.lsf_says}
-    assert (said["512"], said["523"], said["520"]) == (407, 2507, None)
-
-
-def test_what_sbatch_can_ask_for() -> None:
-    """One job for each option; CPUs are rounded up to cores of two threads."""
-    found = instance_of(texts_of("probes"))
-    jobs = jobs_of(found)
-    asked = {name: (job.slots, job.res_req) for name, job in jobs.items()}
-    assert asked["6"] == (4, ("rusage[mem=100/task] span[block=2]",))
-    assert asked["9"] == (12, ("rusage[mem=50/host] span[ptile=6]",))
-    assert asked["10"] == (4, ("select[a && x] rusage[mem=10/host] span[hosts=1]",))
-    assert asked["15"] == (2, ("rusage[mem=10/host:lic_lic=2/job] span[hosts=1]",))
-    assert asked["20"] == (8, ("rusage[mem=10/host] span[hosts=1]",))  # one thread of a core
-    assert asked["24"][1][0].startswith("select[hname != n1 && hname != n3]")
-    assert asked["36"][0] == 6  # 5 were asked for
-    assert all(jobs[name].exclusive for name in ("5", "7", "17"))
-    assert jobs["28"].dependency == "ended(1) || started(2)"
-    assert jobs["29"].dependency == "ended(1)"  # singleton
-    assert [job for job in jobs if job.startswith("26[")] == [f"26[{n}]" for n in range(1, 11)]
-    assert jobs["34"].queue == "hi/main"
-    assert "32" not in jobs  # held
-    assert (jobs["38"].reservation, jobs["38"].deadline) == ("maint1", 5392)
-    (reserved,) = found.advance_reservations
-    assert (reserved.name, reserved.slots) == ("maint1", {"n2": 8})
-    assert {pool.name: pool.amount for pool in found.cluster.shared} == {
-        "lic_lic": 4, "lic_matlab": 2
-    }  # fmt: skip
-    assert [queue.priority for queue in found.queues] == [1, 5, 1, 5]
-    assert found.cluster.hosts[3].load == {"weight": 10.0}
-
-
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
-def test_a_job_inside_a_reservation_starts_there_and_ends_with_it(method: str) -> None:
-    found = instance_of(texts_of("probes"))
-    (window,) = found.advance_reservations
-    assert (window.users, window.suspends) == (("root",), False)
-    plan = sw.plan(found, method)
-    assert not plan.refused
-    assert (plan["38"].start, set(plan["38"].allocation)) == (window.start, {"n2"})
-    long = replace(jobs_of(found)["38"], run_limit=31 * 60)  # longer than the reservation
-    found = replace(found, pending=(long,))
-    plan = sw.plan(found, method)
-    assert not plan.refused
-    assert [item.job for item in plan if item.start is not None] == []
-
-
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -176,18 +85,6 @@ def test_a_running_job_has_its_nodes_inside_its_reservation() -> None:
     assert {run.job.id for run in found.running if run.job.reservation} == {"1"}
 
 
-def test_what_is_not_modelled_is_named_for_its_jobs_alone() -> None:
-    found = instance_of(texts_of("probes"))
-    # Of 34, in two partitions.
-    behind = [item for item in found.omissions if item.what == BEHIND.what]
-    own = [item for item in found.omissions if item not in behind]
-    touched = {job: item.what for item in own for job in item.jobs or ()}
-    assert len(behind) == 1
-    assert not {"34", "38"} & set(behind[0].jobs or ())
-    assert set(touched) == {"12", "14", "18", "19", "22", "23", "25", "28", "34"}
-    assert not [item for item in found.omissions if item.jobs is None and not item.narrowed]
-
-
 def test_the_text_forms_say_the_same() -> None:
     """scontrol show job -o against squeue --json of the same jobs."""
     texts = texts_of("probes")
@@ -208,104 +105,12 @@ def test_the_text_forms_say_the_same() -> None:
         )  # fmt: skip
 
 
-def _newer(value: Any) -> Any:
-    """A number of 22.05 as 23.02 and later have it."""
-    if value is None:
-        return {"set": False, "infinite": False, "number": 0}
-    return {"set": True, "infinite": False, "number": value}
-
-
-#: Fields that are objects from 23.02 on, and from 23.11 on.
-_OBJECTS = (
-    "priority", "time_limit", "time_minimum", "cpus", "node_count", "tasks", "max_nodes",
-    "array_task_id", "memory_per_node", "memory_per_cpu", "tasks_per_node", "array_job_id",
-    "minimum_cpus_per_node", "cpus_per_task", "threads_per_core", "array_max_tasks",
-)  # fmt: skip
-_LATER = ("submit_time", "eligible_time", "start_time", "end_time", "deadline")
-
-
-@pytest.mark.parametrize("version", ["23.02.7", "23.11.4", "25.05.1"])
-@pytest.mark.parametrize("name", ["live", "probes"])
-def test_newer_versions_say_the_same(name: str, version: str) -> None:
-    """{set, infinite, number}, states as lists, nodes of scontrol, allocations as trees."""
-    texts = texts_of(name)
-    before = instance_of({k: v for k, v in texts.items() if k != "jobs.txt"})
-    listed = json.loads(texts["squeue.json"])
-    later = version > "23.05"
-    for job in listed["jobs"]:
-        for key in (*_OBJECTS, *(_LATER if later else ())):
-            if key in job or key in ("memory_per_node", "memory_per_cpu"):
-                job[key] = _newer(job.get(key))
-        job["shared"] = [] if job.get("shared") is None else [job["shared"]]
-        if later:
-            job["job_state"] = [job["job_state"]]
-        if version > "24" and (held := job.get("job_resources")):
-            nodes = [
-                {
-                    "name": part["nodename"],
-                    "cpus": {"count": 0},
-                    "memory": {"allocated": part["memory_allocated"]},
-                    "sockets": [
-                        {
-                            "cores": [
-                                {"status": [state.upper()]} for state in socket["cores"].values()
-                            ]
-                        }
-                        for socket in part["sockets"].values()
-                    ],
-                }
-                for part in held["allocated_nodes"]
-            ]
-            job["job_resources"] = {"nodes": {"list": held["nodes"], "allocation": nodes}}
-    listed["meta"] = {"slurm": {"release": version}}
-    texts["squeue.json"] = json.dumps(listed)
-    nodes = json.loads(texts.pop("sinfo.json"))
-    for node in nodes["nodes"]:
-        node["state"] = [node["state"].upper(), *node.pop("state_flags")]
-        node["features"] = [part for part in node["features"].split(",") if part]
-        node["active_features"] = node["features"]
-    texts["nodes.json"] = json.dumps({"nodes": nodes["nodes"]})
-    texts.pop("jobs.txt", None)
-    texts["config.txt"] = texts["config.txt"].replace("22.05.8", version)
-    after = instance_of(texts)
-    assert after.params.scheduler_version == version
-    assert (after.running, after.pending) == (before.running, before.pending)
-    assert after.cluster == before.cluster
-    assert after.omissions == before.omissions
-
-
-@pytest.mark.parametrize(
-    ("text", "hosts"),
-    [
-        ("n[1-3,07],login", ["n1", "n2", "n3", "n07", "login"]),
-        ("r[1-2]n[09-10]", ["r1n09", "r1n10", "r2n09", "r2n10"]),
-        ("", []),
-    ],
-)
-def test_lists_of_nodes(text: str, hosts: list[str]) -> None:
-    assert list(values.host_list(text)) == hosts
-
-
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [("90", 5400), ("1:30", 90), ("1:30:00", 5400), ("2-12", 216000), ("1-00:00:05", 86405)],
 )
 def test_time_limits(text: str, seconds: int) -> None:
     assert values.clock_seconds(text) == seconds
-
-
-def test_amounts() -> None:
-    assert values.tres("cpu=8,mem=4G,node=1,gres/gpu:a100=2") == {
-        "cpu": 8, "mem": 4096, "node": 1, "gres/gpu:a100": 2
-    }  # fmt: skip
-    assert values.tres("cpu=N(8),mem=N(0)") == {}
-    assert values.gres("gpu:a100:4(S:0-1),gres/gpu:2,shard:8") == {
-        "gpu:a100": 4, "gpu": 2, "shard": 8
-    }  # fmt: skip
-    assert values.number({"set": False, "infinite": True, "number": 0}) == float("inf")
-    assert values.number("Infinity") == float("inf")
-    assert values.number({"set": False, "infinite": False, "number": 5}) is None
-    assert values.number(4294967294) is None
 
 
 QOS = (
@@ -364,34 +169,6 @@ def test_limits_by_the_association_manager() -> None:
     }  # fmt: skip
 
 
-def test_limits_that_are_not_enforced_bind_nothing() -> None:
-    assert instance_of({**texts_of("live"), "qos.txt": QOS}).limits == ()
-
-
-def test_jobs_behind_one_in_unlike_partitions_are_not_proved() -> None:
-    """512 may start in its other partition, before the jobs there that are behind it."""
-    texts = texts_of("live")
-    for name, nodes in (("one", "n[1-2]"), ("two", "n[3-6]"), ("apart", "n6")):
-        rule = "MaxCPUsPerNode=3" if name == "two" else ""
-        texts["partition.txt"] += f"\nPartitionName={name} Nodes={nodes} {rule}\n"
-    listed = json.loads(texts["squeue.json"])
-    for job in listed["jobs"]:
-        if job["job_state"] == "PENDING":
-            job["partition"] = {512: "two,one", 523: "apart"}.get(job["job_id"], "one")
-            job["partition"] = "one" if job["job_id"] == 515 else job["partition"]
-            job["priority"] = 4294967000 if job["job_id"] == 515 else job["priority"]
-    texts["squeue.json"] = json.dumps(listed)
-    found = instance_of(texts)
-    touched = named(found, BEHIND.what)
-    assert {"516", "518", "524"} <= touched
-    assert not {"512", "515"} & touched  # itself alone; ahead of it
-    plan = sw.plan(found)
-    assert not [item.job for item in plan if item.job in touched and item.proved]
-    assert plan["515"].proved
-    alone = replace_partition(texts, "two,one", "two")
-    assert BEHIND.what not in {item.what for item in instance_of(alone).omissions}
-
-
 def several(one: str, two: str, **facts: str) -> dict[str, str]:
     """The live cluster with two partitions of these nodes, in both of which 512 waits.
 
@@ -438,18 +215,6 @@ def test_a_job_starts_in_the_partition_where_it_can_first(
 
 
 @pytest.mark.parametrize(
-    "facts",
-    [{"PriorityTier": "5"}, {"OverSubscribe": "EXCLUSIVE"}, {"MaxCPUsPerNode": "2"},
-     {"DefMemPerCPU": "50"}, {"DefaultTime": "10"}, {"AllowAccounts": "physics"}],
-)  # fmt: skip
-def test_partitions_that_differ_in_a_rule_are_named(facts: dict[str, str]) -> None:
-    found = instance_of(several("n[1-3]", "n[4-6]", **facts))
-    own = [item.what for item in found.omissions if "512" in (item.jobs or ())]
-    assert "its other partitions: planned in one of one,two" in own
-    assert not sw.plan(found)["512"].proved
-
-
-@pytest.mark.parametrize(
     "nodes", [("n[4-6]", "n[1-3]"), ("n[1-3]", "n[4-6]"), ("n[1-4]", "n[3-6]")]
 )
 def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]) -> None:
@@ -466,30 +231,10 @@ def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]
     assert any("are of none of one, two alone" in fault.message for fault in faults)
 
 
-def test_partitions_of_a_job_that_no_input_describes() -> None:
-    texts = several("n[1-3]", "n[4-6]")
-    texts["partition.txt"] = ""
-    found = instance_of(texts)
-    assert next(job for job in found.pending if job.id == "512").queue == "one/two"
-    assert [item.what for item in found.omissions if "no input describes partition" in item.what]
-
-
 def test_a_licence_without_a_number_is_refused() -> None:
     texts = {**texts_of("live"), "licenses.txt": "LicenseName=m\n    Total=UNLIMITED Used=0\n"}
     with pytest.raises(InputError, match="Total: an amount without limit is no amount"):
         assembled(texts)
-
-
-def test_a_partition_that_never_takes_a_job_is_none_of_its_partitions() -> None:
-    texts = several("n[1-3]", "n[4-6]")
-    for old, new in (
-        ("PartitionName=two Nodes=n[4-6] MaxTime=UNLIMITED", "PartitionName=two Nodes=n[4-6] "
-         "MaxTime=00:05:00"),
-        ("PartitionName=two", "PartitionName=two State=DOWN"),
-    ):  # fmt: skip
-        changed = {**texts, "partition.txt": texts["partition.txt"].replace(old, new)}
-        found = instance_of(changed)
-        assert next(job for job in found.pending if job.id == "512").queue == "one"
 
 
 def replace_partition(texts: dict[str, str], old: str, new: str) -> dict[str, str]:
@@ -500,19 +245,6 @@ TOPOLOGY = (
     "# two leaves\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
     "SwitchName=n4 Nodes=n[4-6],gone\nSwitchName=top Level=1 Nodes=n[1-6] Switches=s1,n4\n"
 )
-
-
-def test_switches_are_compute_units() -> None:
-    found = instance_of({**texts_of("live"), "topology.txt": TOPOLOGY})
-    assert found.cluster.unit_types == ("leaf", "level1")
-    assert [(unit.name, unit.type, unit.hosts, unit.parent) for unit in found.cluster.units] == [
-        ("s1", "leaf", ("n1", "n2", "n3"), "top"),
-        ("switch_n4", "leaf", ("n4", "n5", "n6"), "top"),
-        ("top", "level1", ("n1", "n2", "n3", "n4", "n5", "n6"), None),
-    ]
-    plain = instance_of(texts_of("live"))
-    assert sw.plan(found).reservations == sw.plan(plain).reservations
-    assert from_document(to_document(found)) == found
 
 
 @pytest.mark.parametrize(("plugin", "named"), [("tree", True), ("none", False), ("flat", False)])
@@ -545,24 +277,6 @@ def test_topology_yaml_counts_before_topology_conf() -> None:
     assert {unit.name for unit in found.cluster.units} == {"s1", "s2", "root"}
     alone = instance_of({**texts_of("live"), "a.conf": conf})
     assert [unit.name for unit in alone.cluster.units] == ["all"]
-
-
-@pytest.mark.parametrize(
-    ("network", "named"), [("", ""), ("tree", ""), ("plain", ""), ("blocks", "block"), ("x", "x")]
-)
-def test_networks_that_restrict_the_nodes_of_a_job_are_named(network: str, named: str) -> None:
-    """For jobs that may have several nodes, also submitted ones; blocks by topology.conf too."""
-    texts = texts_of("live")
-    if network:
-        at = f"Topology={network} State=UP"
-        texts["partition.txt"] = texts["partition.txt"].replace("State=UP", at)
-    found = instance_of({**texts, "topology.yaml": NETWORKS})
-    told = {item.what: item.jobs for item in found.omissions if "topology" in item.what}
-    several = {job.id for job in found.pending if "span[hosts=1]" not in str(job.res_req)}
-    expected = {f"network topology {named}: any nodes are taken together": several}
-    assert {what: set(jobs or ()) for what, jobs in told.items()} == (expected if named else {})
-    job = sbatch_submission(found, "sbatch -N 2 --ntasks-per-node=1 --mem=1").job
-    assert any("network topology" in text for text in job.unheeded) == bool(named)
 
 
 @pytest.mark.parametrize(
@@ -725,12 +439,6 @@ def test_a_record_says_which_fields_it_does_not_know() -> None:
     assert list(record.unknown()) == ["colour"]
 
 
-def test_files_of_other_kinds_are_passed_over() -> None:
-    seen = read_folder(DATA / "live")
-    assert len(seen.nodes) == 6
-    assert seen.version == "22.05.8"
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -759,20 +467,6 @@ def test_each_fault_is_one_message_with_its_field(name: str, content: str, messa
         assembled(texts_of("live") | {name: content})
     assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("topology.txt", "scontrol: error: No topology information available\n"),
-        ("qos.txt", "sacctmgr: error: You are not running a supported accounting_storage plugin\n"),
-        ("sacct.txt", "sacct: error: Slurm accounting storage is disabled\n"),
-        ("table.txt", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
-         "      1      main     wrap     root  R 0:13      1 n2\n"),
-    ],
-)  # fmt: skip
-def test_a_surplus_file_that_says_nothing_is_passed_over(name: str, content: str) -> None:
-    assert instance_of(texts_of("live") | {name: content}) == instance_of(texts_of("live"))
 
 
 def test_no_jobs_and_dates_of_another_locale() -> None:
@@ -812,17 +506,6 @@ def preempted(texts: dict[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def test_what_may_be_preempted_is_named_for_whom() -> None:
-    found = preempted(preempting("partition_prio"))
-    (text,) = found["512"]
-    assert text.endswith("may be preempted for it (REQUEUE)")
-    assert found["513"] == [text.replace("for it", "for another job")]
-    assert preempted(preempting("none")) == preempted(preempting("partition_prio", "OFF")) == {}
-    texts = preempting("partition_prio")
-    alone = {**texts, "squeue.json": texts["squeue.json"].replace('"high"', '"main"')}
-    assert preempted(alone) == {}  # no job waits in a higher tier
-
-
 def test_preemption_by_qos_needs_a_running_job_of_the_lower_one() -> None:
     table = "Name|Priority|GrpTRES|Preempt\nlow|0||\nnormal|0||\nurgent|9||low\n"
     texts = {**preempting("qos", of_505="low", of_513="urgent"), "qos.txt": table}
@@ -830,34 +513,6 @@ def test_preemption_by_qos_needs_a_running_job_of_the_lower_one() -> None:
     assert found["513"] == ["preemption: 505 may be preempted for it (REQUEUE)"]
     assert found["512"] == ["preemption: 505 may be preempted for another job (REQUEUE)"]
     assert preempted({**preempting("qos", of_513="urgent"), "qos.txt": table}) == {}
-
-
-@pytest.mark.parametrize(
-    ("switches", "wait", "named"),
-    [
-        (1, {"set": False, "infinite": True, "number": 0}, False),
-        (1, {"set": True, "infinite": False, "number": 600}, True),
-        (1, 0, True),
-        (0, 0, False),
-    ],
-)
-def test_switches_of_a_job_are_compute_units(switches: int, wait: object, *, named: bool) -> None:
-    """512 needs three nodes: of one leaf switch, n1 to n3 or n4 to n6."""
-    texts = {**texts_of("live"), "topology.txt": TOPOLOGY}
-    listed = json.loads(texts["squeue.json"])
-    for job in listed["jobs"]:
-        if job["job_id"] == 512:
-            job |= {"required_switches": switches, "maximum_switch_wait_time": wait}
-    texts["squeue.json"] = json.dumps(listed)
-    found = instance_of(texts)
-    job = next(job for job in found.pending if job.id == "512")
-    assert ("cu[type=leaf:maxcus=1]" in job.res_req[0]) == bool(switches)
-    told = [item.what for item in found.omissions if "--switches" in item.what]
-    assert bool(told) == named
-    item = sw.plan(found)["512"]
-    leaves = ({"n1", "n2", "n3"}, {"n4", "n5", "n6"})
-    assert any(set(item.allocation) <= leaf for leaf in leaves) == bool(switches)
-    assert item.proved == (not named)
 
 
 def test_switches_in_text_and_without_a_topology() -> None:
@@ -934,47 +589,3 @@ def test_a_live_heterogeneous_job() -> None:
     best = sw.plan(found)
     assert not best.refused
     assert not any(item.proved or item.proved_if for item in best)
-
-
-@pytest.mark.parametrize("newer", [False, True])
-def test_components_of_a_heterogeneous_job_in_json(newer: bool) -> None:
-    texts = texts_of("probes")
-    listed = json.loads(texts["squeue.json"])
-
-    def number(value: int) -> Any:
-        return {"set": True, "infinite": False, "number": value} if newer else value
-
-    for row in listed["jobs"]:
-        is_part = row["job_id"] in (22, 23)
-        row["het_job_id"] = number(22 if is_part else 0)
-        row["het_job_offset"] = number(row["job_id"] - 22 if is_part else 0)
-        row["het_job_id_set"] = "22-23" if is_part else ""
-    texts["squeue.json"] = json.dumps(listed)
-    found = instance_of(texts)
-    priority = {job.id: job.priority or 0 for job in found.pending}
-    assert named(found, "heterogeneous job 22 start together") == {"22", "23"}
-    most = max(priority["22"], priority["23"])
-    behind = {job.id for job in found.pending if priority[job.id] <= most and not job.reservation}
-    tiers = {job.id for job in found.pending if job.queue == "hi/main"}  # PriorityTier 5
-    assert named(found, BEHIND_HET.what) == behind - {"22", "23"} - tiers
-    assert not named(instance_of(texts_of("probes")), BEHIND_HET.what)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "is_named"),
-    [("Flags=", "Flags=FLEX,", True), ("EndTime=2026-11-27T01", "EndTime=2026-11-26T01", False),
-     ("ReservationName=maint1", "ReservationName=other", True)],
-)  # fmt: skip
-def test_jobs_behind_one_that_its_reservation_leaves_out(
-    old: str, new: str, is_named: bool
-) -> None:
-    """A job that starts by itself and is not planned takes nodes from those behind it."""
-    texts = texts_of("probes")
-    texts["reservation.txt"] = texts["reservation.txt"].replace(old, new, 1)
-    listed = json.loads(texts["squeue.json"])
-    next(job for job in listed["jobs"] if job["job_id"] == 38)["priority"] = 10**6
-    texts["squeue.json"] = json.dumps(listed)
-    found = instance_of(texts)
-    waiting = {job.id for job in found.pending if not job.reservation and job.queue == "main"}
-    behind = named(found, BEHIND_LEFT.what)
-    assert behind >= waiting if is_named else not behind

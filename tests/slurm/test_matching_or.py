@@ -4,47 +4,10 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.model.sources.slurm.site import MatchingOr, matching_or, matching_ors
 
 from tests.slurm.test_import import assembled, instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-01")
-NODES = {"n1": ("a", "x"), "n2": ("a", "x"), "n3": ("b", "x"), "n4": ("b",), "n5": ("c", "b")}
-
-
-@pytest.mark.parametrize(
-    ("text", "every", "features"),
-    [
-        ("[a|b]", "", ("a", "b")),
-        ("[b|a]", "", ("b", "a")),
-        ("[a|b|a]", "", ("a", "b")),
-        ("x&[a|b]", "x", ("a", "b")),
-        ("[a|b]&x", "x", ("a", "b")),
-        ("x,[a|b]", "x", ("a", "b")),
-        ("[c|b]", "", ("b",)),  # every node with c has b
-        ("[a|x]", "", ("x",)),
-        ("[a|gone]", "", ("a",)),
-    ],
-)
-def test_forms_that_are_planned(text: str, every: str, features: tuple[str, ...]) -> None:
-    assert matching_or(text, NODES) == MatchingOr(every, features)
-
-
-@pytest.mark.parametrize(
-    "text", ["a|b", "[a&b]", "[a*2|b]", "[a*2&b*1]", "[x|b]", "[gone|away]", "a", "[a]", "(a|b)"]
-)
-def test_other_forms_stay_named(text: str) -> None:
-    """``[x|b]``: n3 has both features, and neither has all nodes of the other."""
-    assert matching_or(text, NODES) is None
-
-
-def test_no_resource_is_of_two_constraints() -> None:
-    nodes = {"n1": ("a.b",), "n2": ("a_b",), "n3": ("c",)}
-    found = matching_ors(["[a.b|c]", "[a_b|c]"], nodes)
-    assert {name: item.features for name, item in found.items()} == {
-        "any_a_2e_b_or_c": ("a.b", "c"),
-        "any_a__b_or_c": ("a_b", "c"),
-    }
 
 
 CLUSTER = {
@@ -74,31 +37,6 @@ def with_job(constraint: str, tasks: int = 8) -> dict[str, str]:
         f"TRES=cpu={tasks},node=2 Features={constraint}\n"
     )
     return {**CLUSTER, "jobs.txt": running + pending}
-
-
-@pytest.mark.parametrize(
-    ("constraint", "start", "nodes"),
-    [
-        ("[a|b]", 300, {"n1", "n2"}),
-        ("[b|a]", 300, {"n1", "n2"}),
-        ("x&[a|b]", 600, {"n3", "n4"}),
-        ("a|b", 0, {"n2", "n4"}),
-        ("[x|b]", 0, {"n2", "n4"}),  # every b has x
-    ],
-)
-def test_every_method_plans_nodes_of_one_feature(
-    constraint: str, start: int, nodes: set[str]
-) -> None:
-    found = instance_of(with_job(constraint))
-    assert not sw.plan(found, "greedy").refused
-    for method in ("optimal", "milp", "time-based", "slurm"):
-        plan = sw.plan(found, method)
-        assert not plan.refused, method
-        assert plan["9"].start == found.now + start, method
-        assert set(plan["9"].allocation) == nodes, method
-    assert sw.plan(found)["9"].proved
-    assert sw.explain(found, "9").answer.start == found.now + start
-    assert sw.from_document(sw.to_document(found)) == found
 
 
 def test_what_is_planned_is_not_named() -> None:

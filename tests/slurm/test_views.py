@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise.cli.main import app
-from slotwise.cli.views.slurm import elapsed_text, node_list
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("SLU-01")
@@ -112,26 +111,3 @@ def test_states_of_nodes_and_jobs(tmp_path: Path) -> None:
 def test_sinfo_of_another_scheduler_is_bhosts() -> None:
     assert shown("sinfo", "--example", "site") == shown("bhosts", "--example", "site")
     assert not sw.load(sw.example("site")).params.of_slurm
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [
-        (["login"], "login"),
-        (["n1"], "n1"),
-        (["n1", "n3", "n4"], "n[1,3-4]"),
-        (["n9", "n10", "n11"], "n[9-11]"),
-        (["n01", "n02", "n10", "x"], "n[01-02,10],x"),
-        (["n9", "n010"], "n9,n010"),
-        (["a1b", "a2b"], "a1b,a2b"),
-        (["r1n1", "r1n2", "r2n1"], "r1n[1-2],r2n1"),
-    ],
-)
-def test_lists_of_nodes(names: list[str], text: str) -> None:
-    assert node_list(names) == text
-
-
-def test_times() -> None:
-    assert [elapsed_text(time) for time in (0, 59, 61, 3600, 90061)] == [
-        "0:00", "0:59", "1:01", "1:00:00", "1-01:01:01",
-    ]  # fmt: skip

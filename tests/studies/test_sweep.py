@@ -242,44 +242,6 @@ def test_stopped_and_started_again_computes_no_cell_twice(
     assert {file: file.stat().st_mtime_ns for file in done} == done
 
 
-@pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on(tmp_path: Path, slow_table: str) -> None:
-    """kill -9 of the whole command: what was done stays whole."""
-    study = slow_study(tmp_path)
-    process = _begun(study, "--workers", 1)
-    _wait_for(tmp_path / "study.cells", 2, process)
-    process.kill()
-    process.communicate()
-    done = len(list((tmp_path / "study.cells").glob("*.json")))
-    again = sweep(study, "--format", "csv")
-    assert f"{done} of 24 cells are there already" in again.stderr
-    assert again.stdout == slow_table
-
-
-def _children(process: int) -> list[int]:
-    """Processes of a process that are at work, not multiprocessing's own helper."""
-    path = Path(f"/proc/{process}/task/{process}/children")
-    found = [int(word) for word in path.read_text().split()] if path.exists() else []
-    return [
-        child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
-def test_one_worker_killed_in_the_middle(tmp_path: Path, slow_table: str) -> None:
-    study = slow_study(tmp_path)
-    process = _begun(study, "--workers", 2)
-    _wait_for(tmp_path / "study.cells", 2, process)
-    victims = []
-    while not victims:
-        victims = _children(process.pid)
-    os.kill(victims[0], signal.SIGKILL)
-    out, said = process.communicate(timeout=300)
-    assert process.returncode == 0, said
-    assert out == slow_table
-
-
 def _die(task: int, _stop: object) -> int:
     if task == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -310,21 +272,6 @@ def test_a_dask_cluster_gives_the_same_table(tmp_path: Path, expected: str, clus
     assert done.returncode == 0, done.stderr
     assert "Dask dashboard: " in done.stderr
     assert done.stdout == expected
-
-
-@pytest.mark.slow
-def test_a_dask_worker_killed_in_the_middle(tmp_path: Path, slow_table: str, cluster: Any) -> None:
-    import distributed
-
-    study = slow_study(tmp_path)
-    process = _begun(study, "--scheduler", cluster.scheduler_address)
-    _wait_for(tmp_path / "study.cells", 2, process)
-    with distributed.Client(cluster) as client:
-        victim = min(client.run(os.getpid).values())
-    os.kill(victim, signal.SIGKILL)
-    out, said = process.communicate(timeout=300)
-    assert process.returncode == 0, said
-    assert out == slow_table
 
 
 class _Future:
@@ -373,22 +320,6 @@ def test_a_result_that_dies_with_its_worker_is_waited_for_anew(
     found = dict(on_dask(_die, range(3), client, threading.Event()))
     assert found == {0: 0, 1: 10, 2: 20}
     assert all(not future.later for future in futures)
-
-
-@pytest.mark.slow
-def test_ctrl_c_on_dask_and_going_on_without_it(
-    tmp_path: Path, slow_table: str, cluster: Any
-) -> None:
-    study = slow_study(tmp_path)
-    process = _begun(study, "--scheduler", cluster.scheduler_address)
-    _wait_for(tmp_path / "study.cells", 2, process)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 3, said
-    done = len(list((tmp_path / "study.cells").glob("*.json")))
-    again = sweep(study, "--workers", 2, "--format", "csv")
-    assert f"{done} of 24 cells are there already" in again.stderr
-    assert again.stdout == slow_table
 
 
 @pytest.mark.slow  # ten seconds of waiting for it
@@ -623,55 +554,3 @@ def test_a_scheduler_that_runs_the_code_of_others_is_told(address: str, warned: 
     said = dask_cluster.open_to_others(address)
     assert bool(said) == warned
     assert not said or ("tls://" in said and said.startswith(address))
-
-
-@pytest.mark.slow
-def test_a_job_that_the_scheduler_refuses_is_one_line(tmp_path: Path) -> None:
-    """Of an esub, of a queue that is closed; jobs that it has taken are killed."""
-    pytest.importorskip("dask_jobqueue", reason="the extra cluster is not installed")
-    (tmp_path / "cfg").mkdir()
-    (tmp_path / "cfg" / "jobqueue.yaml").write_text(
-        "jobqueue: {lsf: {cores: 1, memory: 2GB, walltime: '00:30', queue: normal, interface: lo, "
-        "use-stdin: true, lsf-units: mb}}"
-    )
-    programs = {
-        "lsid": "echo IBM Spectrum LSF Standard 10.1.0.12",
-        "bkill": 'echo "$*" >> killed',
-        "bsub": 'mkdir one || exit 255; echo "Job <7> is submitted to queue <n>."',
-    }
-    for name, text in programs.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    done = subprocess.run(
-        [SLOTWISE, "sweep", study_file(tmp_path).name, "--jobqueue", "lsf", "--workers", "2"],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DASK_CONFIG": "cfg"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    # Beside another cluster on this machine dask itself may warn of a port that is taken.
-    (line,) = (told for told in done.stderr.splitlines() if told.startswith("slotwise:"))
-    assert line.startswith("slotwise: --jobqueue lsf: a job was not submitted: exit code 255")
-    assert "Traceback" not in done.stderr
-    assert done.returncode == 2
-    assert (tmp_path / "killed").read_text().split() == ["7"]
-
-
-@pytest.mark.slow
-def test_the_dashboard_of_batch_jobs_is_on_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless dask-jobqueue's configuration says otherwise."""
-    dask = pytest.importorskip("dask")
-    given: list[dict[str, object]] = []
-
-    class _Batch:
-        def __init__(self, *, scheduler_options: dict[str, object]) -> None:
-            given.append(scheduler_options)
-            raise OSError("far enough")
-
-    monkeypatch.setattr(dask_cluster, "_package", lambda _: SimpleNamespace(LSFCluster=_Batch))
-    for own in ({}, {"dashboard_address": ":9", "port": 7}):
-        with dask.config.set({"jobqueue.lsf.scheduler-options": own}), pytest.raises(sw.InputError):
-            dask_cluster.client_of(None, "lsf", 1).__enter__()
-        assert given[-1] == {"dashboard_address": "127.0.0.1:8787", **own}

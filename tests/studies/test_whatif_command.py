@@ -5,22 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import signal
 import subprocess
-import sys
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import slotwise as sw
 from forked import slotwise
-from sampling import some
 from study_lab import site_file, weeks_of_jobs
-
-SLOTWISE = Path(sys.executable).with_name("slotwise")
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -222,45 +214,6 @@ def test_no_output_over_an_input(site: Path) -> None:
     done = run("whatif", site, "--set", "top=3", "-o", site)
     assert done.returncode == 2
     assert "would overwrite the input" in done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", some([2, 1], 1))
-def test_ctrl_c_shows_what_is_finished(tmp_path: Path, workers: int) -> None:
-    """As soon as the bar says that today is done; a cycle a second takes the others long."""
-    site = site_file(tmp_path, weeks=30, each=60)
-    shares = "queues.short.FAIRSHARE=USER_SHARES[[default,1]]"
-    master, slave = os.openpty()
-    process = subprocess.Popen(
-        [
-            *(SLOTWISE, "whatif", site, "--format", "json", "--workers", str(workers)),
-            *("--set", f"cycle=1; {shares}", "--set", f"cycle=2; {shares}"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        text=True,
-        env=os.environ | {"TERM": "xterm"},
-    )
-    os.close(slave)
-    said = b""
-    while b"1/3" not in said:
-        said += os.read(master, 4096)
-    process.send_signal(signal.SIGINT)
-    reader = threading.Thread(target=lambda: _drain(master), daemon=True)
-    reader.start()
-    out, _ = process.communicate(timeout=120)
-    assert process.returncode == 3
-    plain = json.loads(out)
-    assert plain["complete"] is False
-    assert [variant["variant"] for variant in plain["variants"]] == ["today"]
-    assert len(plain["unfinished"]) == 2
-
-
-def _drain(terminal: int) -> None:
-    """Read what is still said, so that nobody waits to say it."""
-    with suppress(OSError):
-        while os.read(terminal, 4096):
-            pass
 
 
 def test_the_example_of_the_issue(tmp_path: Path) -> None:

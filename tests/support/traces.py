@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
 from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
 
@@ -21,12 +18,3 @@ def log_path(name: str) -> Path:
 @lru_cache
 def log(name: str) -> Workload:
     return read_swf(log_path(name)).workload
-
-
-@lru_cache
-def waits(name: str) -> dict[str, np.ndarray]:
-    """Policy, and "job", to a column."""
-    with gzip.open(FOLDER / f"{name}_waits.csv.gz", "rt") as file:
-        header, *rows = csv.reader(file)
-    table = np.array(rows, dtype=np.int64)
-    return {title: table[:, place] for place, title in enumerate(header)}
