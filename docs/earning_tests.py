@@ -1,19 +1,16 @@
-"""Which test functions find what no other finds: `make earning TESTS=tests/lsf_state`.
+"""Which test functions of a folder find what no other finds: `make earning TESTS=tests/lsf_state`.
 
-Every test function runs under coverage.py, the first CASES of its cases, which says which branches
-it takes, in children that it forks too. A cover is chosen: functions that take all branches that
-all of them take, those first that take most for their lines, and for the lines that their file has
-anyway; in the rooms of WORTH_TWO every branch is taken by two. Then faults are planted, drawn by a
-seed among the statements that are reached: an operator turned, a number off by one, a text changed,
-a condition negated. A fault meets the functions of the cover that run its line; where these pass,
-all others that run it, and the quickest that notices it joins the cover. What is left finds nothing
-alone. With --check the faults are drawn by another seed, and both shares are printed: what all
-functions find, and what the cover finds.
+Every test function runs once under coverage.py, which says which branches it takes, in children
+that it forks too. A cover is chosen: functions that take all branches that all of them take, those
+first that take most for their lines. Then faults are planted, drawn by a seed among the statements
+that the folder reaches: an operator turned, a number off by one, a text changed, a condition
+negated. A fault meets the functions of the cover that run its line; where these pass, all others
+that run it, and the quickest that notices it joins the cover. What is left finds nothing alone.
+With --check the faults are drawn by another seed, and both shares are printed: what all functions
+find, and what the cover finds.
 
 A behaviour keeps the marks of MARKS functions, or all that it has. Functions that run nothing here
-(other processes, slow cases only) stay. Several folders are recorded by --jobs processes at a time;
-`make earning TESTS="$(ls -d tests/*/ tests/test_*.py)"` is the whole suite. Results:
-.cache/earning/NAME.json.
+(other processes, slow cases only) stay. Results: .cache/earning/NAME.json.
 """
 
 from __future__ import annotations

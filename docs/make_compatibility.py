@@ -81,7 +81,34 @@ def table(counts: Mapping[str, int]) -> str:
             if name.startswith(letters)
         ]
         parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, versions()])
+
+
+def versions() -> str:
+    """The rules of Slurm that changed between versions, from their table."""
+    from slotwise.model import slurm_version
+    from slotwise.model.slurm_version import VersionRule
+
+    rules = [rule for rule in vars(slurm_version).values() if isinstance(rule, VersionRule)]
+    lines = [
+        "## Versions of Slurm",
+        "",
+        "What changed between them (`model/slurm_version.py`); jobs without a known version are "
+        "planned as by 22.05.",
+        "",
+        "| from | to | what | source |",
+        "|---|---|---|---|",
+    ]
+    for rule in sorted(rules, key=lambda rule: rule.first):
+        first, end = (_release(number) for number in (rule.first, rule.end))
+        until = f"before {end}" if rule.end[0] < 100 else "now"
+        lines.append(f"| {first} | {until} | {rule.what} | {rule.source} |")
+    return "\n".join(lines) + "\n"
+
+
+def _release(number: tuple[int, int, int]) -> str:
+    year, month, micro = number
+    return f"{year:02}.{month:02}" + (f".{micro}" if micro else "")
 
 
 def _line(name: str, row: Mapping[str, Any], count: int) -> str:
@@ -95,6 +122,7 @@ def main() -> None:
     import kept
 
     sources = ("tests", "pyproject.toml", "docs/behaviours.yaml", "docs/make_compatibility.py")
+    sources = (*sources, "model/slurm_version.py")
     if not kept.is_made("table", kept.digest((*sources, f"docs/{TABLE.name}"))):
         TABLE.write_text(table(collect()), encoding="utf-8")
         kept.keep("table", kept.digest((*sources, f"docs/{TABLE.name}")))

@@ -184,12 +184,6 @@ class SizeAndPartition:
             "TRES": self.tres_part(request),
         }
 
-    def priority(
-        self, nodes: int, cpus: int, partition: str, nice: int = 0, *, fairshare: float = 0.0
-    ) -> int:
-        """Return the priority of a job without memory and QOS."""
-        return self.priority_of(PriorityRequest(nodes, cpus, partition, nice=nice), fairshare)
-
     def priority_of(self, request: PriorityRequest, fairshare: float = 0.0) -> int:
         """Return the sum of the parts, at least 1, as Slurm truncates it.
 

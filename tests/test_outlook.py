@@ -348,6 +348,47 @@ def test_states_have_their_own_words() -> None:
     assert sw.outlook(replace(instance, running=()))["behind"].state == "starts"
 
 
+SMALL = """
+format: slotwise/1
+params: {COMPUTE_UNIT_TYPES: rack, LSF_UNIT_FOR_LIMITS: =unit=}
+hosts:
+- {name: 'h[1-4]', slots: 16, mem: 64G, swp: 8G, tmp: 100G, gpus: 4}
+compute_units:
+- {name: r1, type: rack, members: 'h[1-2]'}
+- {name: r2, type: rack, members: 'h[3-4]'}
+resources: [{name: lic, kind: numeric}]
+shared_resources: [{name: lic, amount: 5}]
+limits: [{name: L, USERS: bob, SLOTS: 8}]
+pending:
+- {id: j, user: =user=, bsub: '-W 60 =asked='}
+"""
+IMPOSSIBLE = [
+    ('-n 4 -R "rusage[mem=70000]"', "asks 70000 MB of mem on a host, the largest has 65536 MB"),
+    ('-n 4 -R "rusage[swp=9000]"', "asks 9000 MB of swp on a host, the largest has 8192 MB"),
+    ('-n 4 -R "rusage[tmp=200000]"', "asks 200000 MB of tmp on a host, the largest has 102400 MB"),
+    ("-n 4 -gpu num=8", "asks 8 GPUs on a host, the largest has 4"),
+    ('-n 4 -R "rusage[lic=9]"', "needs 9 (has 5)"),
+    ('-n 32 -R "span[hosts=1]"', "asks 32 slots on a host, the largest has 16"),
+    ('-n 40 -R "span[ptile=20]"', "asks 20 slots on a host, the largest has 16"),
+    ('-n 48 -R "span[ptile=8]"', "needs 6 hosts with 8 free slots each (has 4)"),
+    ('-n 40 -R "cu[type=rack:maxcus=1]"', "has 32 and lacks 8"),
+    ('-n 4 -R "select[mem>99999]"', "(most: 65536 on h1)"),
+]
+
+
+def small(asked: str, unit: str = "MB", user: str = "ann") -> sw.Instance:
+    text = SMALL.replace("=asked=", asked)
+    return sw.loads(text.replace("=unit=", unit).replace("=user=", user))
+
+
+@pytest.mark.parametrize(("asked", "amounts"), IMPOSSIBLE)
+def test_what_cannot_start_says_what_it_asks_and_what_there_is(asked: str, amounts: str) -> None:
+    """A fault here: a reason without its figures, in which no slip of units shows."""
+    row = sw.outlook(small(asked), effort=1)["j"]
+    assert row.state == "impossible"
+    assert amounts in row.condition
+
+
 def test_the_steps_of_an_outlook_end_in_the_whole_one() -> None:
     """The first steps give no possible start, and no start that the whole outlook contradicts."""
     instance = sw.load(sw.example("kth-sp2-queue-10"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise.model.formats.encode import dump_json
+from slotwise.model.formats import dump_json
 
 from tests.slurm.test_import import instance_of
 

@@ -21,7 +21,7 @@ from slotwise import (
     Scope,
     Thresholds,
 )
-from slotwise.model.resreq.syntax import Compound, Simple, Term
+from slotwise.model.resreq import Compound, Simple, Term
 from slotwise.solver.planning import plan as planned
 from slotwise.solver.validation.facts import counts_of
 

@@ -64,6 +64,11 @@ def whole(value: Any) -> int | None:
     return None if found is None or math.isinf(found) else int(found)
 
 
+def one_or_more(value: Any) -> int:
+    """Return a whole number; 1 if none is set."""
+    return whole(value) or 1
+
+
 def words(value: Any) -> tuple[str, ...]:
     """Return the words, in lower case, of a list or of a text with ``+``, ``,`` or ``|`` between
     them.
@@ -79,6 +84,12 @@ def text(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
     return "" if blank(value) else str(value).strip()
+
+
+def listed(value: Any) -> tuple[str, ...]:
+    """Return the names of a list, or of a text with commas between them."""
+    names = value if isinstance(value, list) else text(value).split(",")
+    return tuple(name.strip() for name in map(str, names) if name.strip())
 
 
 def truth(value: Any) -> bool:
@@ -168,6 +179,12 @@ def megabytes(value: Any) -> float | None:
             raise ValueError(f"{word!r} is no size such as 100M or 4G")
         return float(found[1]) * _UNITS[found[2].upper()]
     return number(value)
+
+
+def finite_megabytes(value: Any) -> float | None:
+    """Return the MB of a size; None if none is set, or if it is 0 or no limit."""
+    found = megabytes(value)
+    return None if found is None or math.isinf(found) else found or None
 
 
 def amount_of(value: Any) -> float | None:

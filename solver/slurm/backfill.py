@@ -48,25 +48,20 @@ from .choose_nodes import GpusSeen, JobShape, NodeMap, choose_nodes, sizes_of
 WINDOW, RESOLUTION, MAX_JOBS, MAX_TASKS = 1440, 60, 500, 20
 #: The largest values that Slurm accepts: minutes, seconds, jobs.
 MAX_WINDOW, MAX_RESOLUTION, MAX_TEST = 30 * 1440, 3600, 1_000_000
-#: Parameters of backfill that this plan does not take into account.
+#: Parameters of backfill that this plan does not take into account; bf_continue, bf_max_time,
+#: bf_max_job_start and bf_node_space_size have no influence on a whole cycle.
 NOT_MODELLED = (
     "bf_busy_nodes",
-    "bf_continue",
     "bf_job_part_count_reserve",
     "bf_max_job_assoc",
     "bf_max_job_part",
-    "bf_max_job_start",
     "bf_max_job_user_part",
-    "bf_max_time",
     "bf_min_age_reserve",
     "bf_min_prio_reserve",
-    "bf_node_space_size",
     "assoc_limit_stop",
     "pack_serial_at_end",
     "time_min_as_soft_limit",
 )
-#: Parameters among these that have no influence on a whole cycle.
-_OF_MANY_CYCLES = ("bf_continue", "bf_max_time", "bf_max_job_start", "bf_node_space_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +95,7 @@ class BackfillSettings:
         """Return the settings of an instance."""
         given = _words(params.scheduler_parameters)
         licences = "bf_licenses" in given
-        omitted = [
-            f"{name} (SchedulerParameters)"
-            for name in NOT_MODELLED
-            if name in given and name not in _OF_MANY_CYCLES
-        ]
+        omitted = [f"{name} (SchedulerParameters)" for name in NOT_MODELLED if name in given]
         if topology := _words(params.select_parameters).get("topologyplugin"):
             omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(

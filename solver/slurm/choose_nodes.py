@@ -60,17 +60,19 @@ class JobShape:
                 takes_first=version in FIRST_FITTING_NODE,
                 gpus_over_nodes=gpus.num if of_job and gpus is not None else 0,
             )  # fmt: skip
+        first = term.first_hosts
+        required = () if first is None else tuple(np.flatnonzero(first).tolist())
         if size:
             nodes = -(-term.slots // size)
             size = min(size, term.slots)
-            return cls(term.slots, nodes, nodes, size, counts_tasks=counts_tasks)
+            return cls(
+                term.slots, nodes, nodes, size, counts_tasks=counts_tasks, required=required
+            )  # fmt: skip
         uses = (use for item in term.alternatives for use in item.host_uses)
         by_cpu = any(use.per is Per.SLOT and use.index != SLOTS for use in uses)
-        required = term.first_hosts
         return cls(
             term.slots, 1, None, block=term.block,
-            parts_of_tasks=version in PARTS_OF_TASKS and not by_cpu,
-            required=() if required is None else tuple(np.flatnonzero(required).tolist()),
+            parts_of_tasks=version in PARTS_OF_TASKS and not by_cpu, required=required,
         )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.slurm_version import GPUS_COUNT_OVER_NODES, PARTS_OF_TASKS, version_number
 from .facts import Violation
 from .schedule import HeldStretch
 
@@ -65,10 +66,11 @@ def as_in_a_cycle(instance: Instance, few: Plan) -> Instance:
         windows = instance.advance_reservations
         seen = [w for w in windows if w.name == own[last.job] or _is_seen(w, last, few.now)]
         instance = replace(instance, advance_reservations=tuple(seen))
-    if _splits_tasks(instance.params.scheduler_version):
+    version = version_number(instance.params.scheduler_version)
+    if version in PARTS_OF_TASKS:
         jobs = tuple(replace(job, res_req=_in_parts(job.res_req)) for job in instance.pending)
         instance = replace(instance, pending=jobs)
-    if instance.params.scheduler_version >= "26.05":
+    if version in GPUS_COUNT_OVER_NODES:
         jobs = tuple(
             replace(job, gpu=re.sub(r"num=\d+/job", "num=1/host", job.gpu))
             for job in instance.pending
@@ -88,12 +90,6 @@ def _is_seen(window: AdvanceReservation, item: PlannedJob, now: int) -> bool:
     """
     length = float("inf") if item.finish is None else item.finish - (item.start or 0)
     return window.start < now + length
-
-
-def _splits_tasks(version: str) -> bool:
-    """Whether Slurm starts a job on CPUs of nodes that are no whole tasks: 22.05.7 to 23.02.4."""
-    major, minor, micro = ([int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0])[:3]
-    return (major == 22 and minor == 5 and micro >= 7) or (major == 23 and minor == 2 and micro < 5)
 
 
 def _in_parts(requirements: tuple[str, ...]) -> tuple[str, ...]:

@@ -62,6 +62,20 @@ def pending(name: str, queue: str = "normal", **more: Any) -> Job:
     return job(name, 1, *asks, minutes=10, **{"queue": queue, "priority": 50, **more})
 
 
+def test_the_worked_numbers_of_the_documents() -> None:
+    """Normal 350 before short 250; with admin=10 99.00 becomes 109.00, system=10 leads as (10)."""
+    admin, system = StatedPriority("admin", 10.0), StatedPriority("system", 10.0)
+    problem = site(
+        pending("1", "short"),
+        pending("2"),
+        pending("3", "short", aps=system),
+        pending("4", "short", aps=StatedPriority("system", 11.0)),
+    )
+    assert values(problem) == {"4": "(11)", "3": "(10)", "2": "350.00", "1": "250.00"}
+    one = site(pending("1", priority=99), pending("2", priority=99, aps=admin), text=JOB_ALONE)
+    assert values(one) == {"2": "109.00", "1": "99.00"}
+
+
 HEAD = "format: slotwise-changes/1\n"
 JOB_ALONE = "WEIGHT[[JPRIORITY, 1]]"
 
@@ -245,6 +259,14 @@ def test_what_has_no_effect_is_named() -> None:
         assert text in told
 
 
+def test_a_file_keeps_all_of_it() -> None:
+    problem = site(pending("1", aps=StatedPriority("admin", -2.5)), pending("2", "short"))
+    problem = replace(
+        problem, params=replace(HUNDRED, job_priority_over_time=(3, 20), default_queue="normal")
+    )
+    assert sw.loads(sw.dump(problem)) == problem
+
+
 def test_jobs_stand_in_one_order_over_the_queues_of_a_group() -> None:
     """A lower queue's job with a higher priority comes first; queues outside keep their place."""
     given = (*queues(), Queue("high", 40), Queue("low", 1))
@@ -255,6 +277,16 @@ def test_jobs_stand_in_one_order_over_the_queues_of_a_group() -> None:
     params = Params(max_user_priority=200)
     problem = site(*jobs, queues=given, params=params)
     assert [item.id for item in priority_order(problem)] == ["high", "short", "normal", "low"]
+
+
+def test_equal_values_go_by_submission_and_elements_by_index() -> None:
+    jobs = (
+        pending("9", "short", submit=5, priority=60, queued_as=(0, -1)),
+        *(pending(f"7[{n}]", "short", submit=5, priority=60) for n in (2, 1)),
+        pending("8", "short", submit=4, priority=60),
+    )
+    problem = replace(site(*jobs), now=10)
+    assert [item.id for item in priority_order(problem)] == ["8", "7[1]", "7[2]", "9"]
 
 
 def test_the_loop_goes_by_values_as_they_are_in_each_cycle() -> None:
@@ -329,6 +361,23 @@ changes:
         loads_changes(HEAD + "changes: [{at: 1, bmod: {job: '1', bsub: '-aps 10'}}]", problem)
 
 
+def test_a_system_priority_preempts_nobody() -> None:
+    """APS has no say in preemption: the queue's own order does."""
+    low = Queue("low", 1)
+    parent = Queue(
+        *("normal", 30), aps_priority=AbsolutePriority.parse(EXAMPLE), queue_group=("short",)
+    )
+    first = running("r", {"A": 1}, 60, queue="low")
+    leading = pending("1", "short", aps=StatedPriority("system", 1e5))
+    problem = site(leading, queues=(parent, Queue("short", 20), low), running=(first,))
+    assert run(problem)["1"].start == HOUR
+    preempting = replace(parent, preemptive=("low",))
+    other = site(pending("2"), leading, queues=(preempting, Queue("short", 20), low))
+    found = run(replace(other, running=(first,)))
+    assert found["2"].start == 0
+    assert found["1"].start == HOUR + 10 * MINUTE  # what was preempted goes on first
+
+
 def test_the_judge_has_an_order_of_its_own() -> None:
     """A run of jobs with other priorities breaks the order of these; one of these does not."""
     jobs = tuple(pending(str(n), priority=priority) for n, priority in enumerate((20, 90, 50)))
@@ -340,3 +389,10 @@ def test_the_judge_has_an_order_of_its_own() -> None:
     told = validate_schedule(problem, run(turned))
     assert {item.check for item in told} == {"order"}
     assert "comes before it then" in str(told[0])
+
+
+def test_a_module_that_is_not_loaded_orders_nothing() -> None:
+    params = replace(HUNDRED, modules=("schmod_default", "schmod_fcfs"))
+    problem = site(pending("1"), pending("2", "short", priority=100), params=params)
+    assert [item.id for item in priority_order(problem)] == ["1", "2"]
+    assert "schmod_aps is not among the modules" in " ".join(map(str, sw.check(problem)))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
+import pytest
 from slotwise import Job
 from slotwise.model.generate import generate
 from slotwise.solver.fairshare.dispatch_policy import FirstCome
+from slotwise.solver.fairshare.priority_order import priority_order
+from slotwise.solver.fairshare.queue_order import queue_key
 
 INSTANCE = generate(hosts=1, running=0, pending=0)
+PRIORITY = {queue.name: queue.priority for queue in INSTANCE.queues}
 
 
 def walked(order: FirstCome) -> list[str]:
@@ -17,6 +24,43 @@ def walked(order: FirstCome) -> list[str]:
         found.append(offer.job.id)
         order.skipped(offer.job)
     return found
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_jobs_come_in_the_order_of_their_queues_however_many_join_or_leave_at_once(
+    seed: int,
+) -> None:
+    draw = random.Random(seed)
+    order, waiting = FirstCome(INSTANCE), dict[int, Job]()
+    came = 0
+    for _ in range(30):
+        for _ in range(draw.choice([0, 1, 3, 200])):
+            queue = draw.choice(sorted(PRIORITY))
+            job = Job(f"j{came}", 1, queue=queue, submit=draw.randint(0, 20))
+            order.submitted(job, came, came)
+            waiting[came] = job
+            came += 1
+        for number in draw.sample(sorted(waiting), min(len(waiting), draw.choice([0, 1, 90]))):
+            order.withdrawn(waiting.pop(number))
+        keys = {n: (*queue_key(job, PRIORITY[job.queue]), n) for n, job in waiting.items()}
+        assert walked(order) == [waiting[n].id for n in sorted(keys, key=keys.__getitem__)]
+
+
+@pytest.mark.behaviour("FSH-16")
+def test_elements_submitted_in_one_second_stand_where_the_id_of_their_array_does() -> None:
+    """Listings say minutes: of jobs that came in the same one the ids tell who was first."""
+    ids = ["210", "200[10]", "200[9]", "150"]
+    jobs = {name: Job(name, 1, queue="normal") for name in ids}
+    right = ["150", "200[9]", "200[10]", "210"]
+    assert sorted(ids, key=lambda name: queue_key(jobs[name], 1)) == right
+    instance = replace(INSTANCE, pending=tuple(jobs.values()))
+    assert [job.id for job in priority_order(instance)] == right
+    order = FirstCome(INSTANCE)
+    for number, job in enumerate(jobs.values()):
+        order.submitted(job, number, number)
+    assert walked(order) == right
+    named = [Job(name, 1, queue="normal") for name in ("a[2]", "x", "a[1]")]
+    assert sorted(named, key=lambda job: queue_key(job, 1)) == named
 
 
 def test_a_job_that_starts_in_its_turn_makes_way_for_the_next() -> None:

@@ -11,7 +11,8 @@ from fairshare.lab import Lab, cluster
 from slotwise import Instance, Job, Queue, UserGroup, example, load
 from slotwise.cli.main import app as main_app
 from slotwise.cli.show import show
-from slotwise.solver.fairshare.reports import ShareSeries
+from slotwise.solver.fairshare.dispatch_order import order_policy
+from slotwise.solver.fairshare.reports import ShareSeries, share_levels
 from typer.testing import CliRunner
 
 app = typer.Typer()
@@ -44,6 +45,29 @@ def test_who_only_waits_has_an_account_where_default_gives_one(
     assert sorted(line.split()[0] for line in lines[first + 1 : first + 3]) == ["ann", "bob"]
 
 
+@pytest.mark.behaviour("VEW-04", "FSH-02", "FSH-10")
+def test_bhpart_prints_the_documents_partition():
+    """The documents' group rows (1.867, 0.775) are of another moment than their usage."""
+    assert shown("bhpart", "--example", "fairshare-partition", "-r") == (
+        "HOST_PARTITION_NAME: Partition1\n"
+        "HOSTS: HostA\n"
+        "\n"
+        "SHARE_INFO_FOR: Partition1/\n"
+        "USER/GROUP  SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME\n"
+        "group1          40     1.866        5         0      48.4     17618\n"
+        "group2          20     0.772        6         0     607.7     24664\n"
+        "\n"
+        "SHARE_INFO_FOR: Partition1/group2/\n"
+        "USER/GROUP  SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME\n"
+        "user1            8     1.144        1         0       9.6      5108\n"
+        "user2            2     0.667        0         0       0.0         0\n"
+        "others           1     0.046        5         0     598.1     19556\n"
+    )
+    top = shown("bhpart", "--example", "fairshare-partition")
+    assert "group2" in top
+    assert "user1" not in top
+
+
 @pytest.mark.behaviour("VEW-03", "FSH-02", "FSH-09")
 @pytest.mark.parametrize("queue", ["normal", "short", "license"])
 def test_bqueues_shows_the_same_shares_in_every_queue_of_a_set(queue):
@@ -57,6 +81,15 @@ def test_bqueues_shows_the_same_shares_in_every_queue_of_a_set(queue):
         "USER/GROUP  SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME  ADJUST\n"
         "user1          100     9.645        2         0       0.2      7034   0.000\n"
     ) in text
+
+
+@pytest.mark.behaviour("VEW-03")
+def test_bqueues_counts_slots():
+    lines = shown("bqueues", "--example", "fairshare-cross-queue").splitlines()
+    found = [" ".join(line.split()) for line in lines]
+    assert found[0] == "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP"
+    assert found[2] == "short 40 Open:Active - 4 - - 2 0 2 0"
+    assert found[3] == "license 50 Open:Active 10 - - - 2 2 0 0"
 
 
 @pytest.mark.behaviour("VEW-03")
@@ -121,6 +154,16 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one():
     empty = shown("bhpart", "--example", "headline")
     assert empty == "No host partition is configured.\n"
     assert shown("bugroup", "--example", "headline") == "No user group is configured.\n"
+
+
+@pytest.mark.behaviour("VEW-04")
+def test_levels_come_highest_priority_first():
+    order = order_policy(load(example("fairshare-partition")))
+    levels = share_levels(order.trees["Partition1"], 0, recursive=True)
+    assert [level.path for level in levels] == ["Partition1/", "Partition1/group2/"]
+    for level in levels:
+        priorities = [row.priority for row in level.rows]
+        assert priorities == sorted(priorities, reverse=True)
 
 
 @pytest.mark.behaviour("VEW-04")
@@ -191,6 +234,18 @@ def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
         first = json.loads(file.read_text().splitlines()[0])
         assert first["started"][0] == job
         assert first["why"][job] in guide
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give a log, an instance file or --example NAME"),
+        (["x.yaml", "--example", "fairshare-pool"], "--example fairshare-pool: is the instance"),
+    ],
+)
+def test_simulate_takes_a_file_or_an_example(arguments, said):
+    result = CliRunner().invoke(main_app, ["simulate", *arguments])
+    assert str(result.exception).startswith(said)
 
 
 @pytest.mark.parametrize(

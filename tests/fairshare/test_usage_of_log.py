@@ -45,6 +45,37 @@ def spread(cpu: float, start: int, end: int) -> float:
 
 
 @pytest.mark.behaviour("FSH-03")
+def test_cpu_time_is_spread_over_the_run_and_run_time_counts_from_the_end() -> None:
+    instance = Instance(cluster(10), (SHARED,), params=FACTORS, now=NOW)
+    jobs = (
+        finished("1", 10_000, 20_000),
+        finished("2", 30_000, 30_500, cpu_time=100.0),
+        finished("3", 40_000, NOW, user="ben"),
+    )
+    found, counted = summed(instance, *jobs)
+    ann, ben = found.share_usage
+    assert counted == 3
+    assert (ann.policy, ann.account, ann.stamp) == ("q", "ann", NOW)
+    assert ann.cpu_time == pytest.approx(
+        spread(600, 10_000, 20_000) + spread(100, 30_000, 30_500), abs=2e-3
+    )
+    assert ann.historical_run_time == pytest.approx(
+        10_000 * decayed(30_000) + 500 * decayed(19_500), abs=2e-3
+    )
+    assert ben.cpu_time == pytest.approx(spread(600, 40_000, NOW), abs=2e-3)
+    assert ben.historical_run_time == pytest.approx(10_000)
+
+
+@pytest.mark.behaviour("FSH-03")
+def test_a_job_without_length_leaves_its_cpu_time_at_its_end() -> None:
+    instance = Instance(cluster(10), (SHARED,), params=FACTORS, now=NOW)
+    found, _ = summed(instance, finished("1", 20_000, 20_000))
+    (ann,) = [use for use in found.share_usage if use.account == "ann"]
+    assert ann.cpu_time == pytest.approx(600 * decayed(30_000), abs=2e-3)
+    assert ann.historical_run_time == 0
+
+
+@pytest.mark.behaviour("FSH-03")
 def test_who_does_not_count() -> None:
     """No start, an end after now, a job that runs again, a user or a queue without shares."""
     again = RunningJob(Job("9", user="ann", queue="q"), NOW - 1, {"h1": 1})

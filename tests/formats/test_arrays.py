@@ -7,7 +7,7 @@ import time
 
 import pytest
 from slotwise import InputError
-from slotwise.model.formats.encode import dump, dump_json, to_document
+from slotwise.model.formats import dump, dump_json, to_document
 from slotwise.model.formats.reader import loads
 from slotwise.model.formats.submit import submission
 

@@ -1,6 +1,6 @@
 """The rules that decide a schedule, each on a queue small enough to follow by hand."""
 
-from slotwise.solver.replay.engine import ProcessorProfile
+from slotwise.solver.replay.engine import ProcessorProfile, synthetic
 
 
 def test_profile_finds_the_earliest_window():
@@ -14,3 +14,13 @@ def test_profile_finds_the_earliest_window():
     assert profile.earlier(4, 2, 0, 12) == 12
     profile.forget_before(6)
     assert profile.times == [5, 8, 12]
+
+
+def test_a_synthetic_log_asks_for_no_less_than_it_runs():
+    log = synthetic(2000, 64, seed=5)
+    assert (log.req_time % 60 == 0).all()
+    ratio = log.req_time / log.run_time
+    assert ratio.min() >= 1
+    assert ratio.max() <= 5 + 60 / log.run_time.min()
+    assert 2.5 < ratio.mean() < 3.5
+    assert (log.procs <= 32).all()

@@ -12,8 +12,7 @@ import pytest
 import slotwise as sw
 from left_out import METHODS, differences, pair_case, whole_case
 from sampling import some
-from slotwise.solver.reference.greedy import greedy
-from slotwise.solver.reference.time_based import time_based
+from slotwise.solver.reference import greedy, time_based
 
 HOUR = 3600
 

@@ -10,8 +10,7 @@ import pytest
 import slotwise as sw
 from slotwise import InputError, Instance, loads, outlook
 from slotwise.cli.main import app
-from slotwise.model.formats import loads_with_warnings
-from slotwise.model.formats.encode import dump, dump_json
+from slotwise.model.formats import dump, dump_json, loads_with_warnings
 from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.model.resreq import (
     Options,

@@ -96,6 +96,15 @@ def test_chosen_hosts_in_order(text: str, hosts: str | None) -> None:
         assert chosen(text) == hosts
 
 
+@pytest.mark.behaviour("REQ-10")
+def test_run_queues_are_compared_by_cpu_factor() -> None:
+    slow = Host("slow", 1, cpu_factor=1.0, load={"r1m": 0.5})
+    fast = Host("fast", 1, cpu_factor=10.0, load={"r1m": 2.0})
+    table = HostTable(Cluster((slow, fast)))
+    assert chosen("order[r1m]", table) == "fast slow"
+    assert chosen("r1m < 1 order[r1m]", table) == "slow"
+
+
 @pytest.mark.behaviour("REQ-19")
 def test_ncpus_means_slots_under_parallel_sched_by_slot() -> None:
     hosts = Cluster((Host("a", 8, ncpus=2), Host("b", 2, ncpus=16)))
@@ -111,6 +120,28 @@ def test_defined_takes_no_builtin_and_no_dynamic_number() -> None:
         with pytest.raises(ResreqError) as caught:
             parse(f"defined({name})", vocabulary=vocabulary)
         assert caught.value.token == name
+
+
+@pytest.mark.behaviour("REQ-02", "REQ-20")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bigmen", "no resource is called 'bigmen' (did you mean 'bigmem'?)"),
+        ("mem > nosuch", "no resource is called 'nosuch'"),
+        ("order[sorce]", "no resource is called 'sorce' (did you mean 'score'?)"),
+        ("os_version + 1", "os_version is a string"),
+        ("mem == 'x'", "mem is no string"),
+        ("os_version == mem + 1", "os_version is a string"),
+    ],
+)
+def test_unknown_names_and_wrong_kinds_are_errors_with_and_without_a_vocabulary(
+    text: str, message: str
+) -> None:
+    with pytest.raises(ResreqError) as caught:
+        chosen(text)
+    assert message in str(caught.value)
+    with pytest.raises(ResreqError):
+        parse(text, vocabulary=TABLE.vocabulary)
 
 
 @pytest.mark.behaviour("REQ-20")

@@ -8,6 +8,7 @@ from slotwise.model.resreq import (
     HostTable,
     Options,
     ResreqError,
+    Simple,
     Vocabulary,
     merge_levels,
     parse,
@@ -15,7 +16,6 @@ from slotwise.model.resreq import (
     print_requirement,
     select_mask,
 )
-from slotwise.model.resreq.syntax import Simple
 
 ORDINARY = Options()
 SEVEN = Options(dialect="7")

@@ -35,7 +35,7 @@ CONFIG = {
 JOBS: tuple[dict[str, str], ...] = (
     {
         "id": "1", "name": "r", "user": "ann", "account": "lab", "qos": "normal",
-        "partition": "cpu", "state": "RUNNING", "reason": "None", "priority": "1000",
+        "partitions": "cpu", "state": "RUNNING", "reason": "None", "priority": "1000",
         "submit": "2026-03-02T09:00:00", "eligible": "2026-03-02T09:00:00",
         "start": "2026-03-02T09:30:00", "end": "2026-03-02T10:30:00", "time limit": "01:00:00",
         "nodes": "n1", "node count": "1", "cpus": "6", "tasks": "6", "cpus per task": "1",
@@ -45,7 +45,7 @@ JOBS: tuple[dict[str, str], ...] = (
     },
     {
         "id": "10", "name": "a", "user": "bob", "account": "lab", "qos": "normal",
-        "partition": "cpu", "state": "PENDING", "reason": "Priority", "priority": "900",
+        "partitions": "cpu", "state": "PENDING", "reason": "Priority", "priority": "900",
         "submit": "2026-03-02T09:10:00", "eligible": "2026-03-02T09:10:00",
         "time limit": "02:00:00",
         "minimum time": "01:00:00", "node count": "1-1", "cpus": "4", "tasks": "4",
@@ -55,7 +55,7 @@ JOBS: tuple[dict[str, str], ...] = (
     {
         "id": "11", "array": "11", "array tasks": "1-3", "array limit": "2",
         "name": "b", "user": "ann",
-        "account": "bio", "qos": "high", "partition": "big", "state": "PENDING",
+        "account": "bio", "qos": "high", "partitions": "big", "state": "PENDING",
         "reason": "Resources", "priority": "800", "submit": "2026-03-02T09:20:00",
         "eligible": "2026-03-02T09:20:00", "time limit": "00:30:00", "node count": "1-2",
         "cpus": "2", "tasks": "2", "cpus per task": "1", "memory per cpu": "100M", "sharing": "OK",
@@ -65,7 +65,7 @@ JOBS: tuple[dict[str, str], ...] = (
 )  # fmt: skip
 JOBS += (
     {  # one that has run to its limit
-        **JOBS[0], "id": "2", "partition": "big", "nodes": "n2", "cpus": "2", "tasks": "2",
+        **JOBS[0], "id": "2", "partitions": "big", "nodes": "n2", "cpus": "2", "tasks": "2",
         "tres requested": "cpu=2,mem=600M,node=1", "tres allocated": "cpu=2,mem=600M,node=1",
         "time limit": "00:29:00", "end": "2026-03-02T09:59:00", "licences": "",
     },
@@ -73,9 +73,9 @@ JOBS += (
 NODES: tuple[dict[str, str], ...] = tuple(
     {
         "name": name, "state": state, "cpus": "8", "usable cpus": "8",
-        "cores per socket": "4", "threads per core": "2", "memory": "16000", "gres": "gpu:2",
-        "features": "fast", "weight": weight, "partitions": "cpu,big", "cpus in use": used,
-        "memory in use": memory,
+        "cores per socket": "4", "threads": "2", "memory": "16000", "gres": "gpu:2",
+        "features": "fast", "weight": weight, "partitions": "cpu,big", "cpus used": used,
+        "memory used": memory,
     }
     for name, state, weight, used, memory in (
         ("n1", "MIXED", "1", "6", "600"), ("n2", "MIXED", "1", "2", "600"),
@@ -84,7 +84,7 @@ NODES: tuple[dict[str, str], ...] = tuple(
 PARTITIONS: tuple[dict[str, str], ...] = tuple(
     {
         "name": name, "nodes": "n1,n2", "default": default, "default time": "01:00:00",
-        "most time": "7-00:00:00", "most nodes": "UNLIMITED", "tier": tier, "job factor": "1",
+        "max time": "7-00:00:00", "max nodes": "UNLIMITED", "tier": tier, "job factor": "1",
         "sharing": "NO", "state": "UP", "qos": "N/A", "accounts": "ALL", "qos allowed": "ALL",
         "groups": "ALL", "preemption": "OFF",
     }

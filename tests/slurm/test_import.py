@@ -274,7 +274,7 @@ NETWORKS = """---
 def test_topology_yaml_counts_before_topology_conf() -> None:
     conf = "SwitchName=all Nodes=n[1-6]\n"
     found = instance_of({**texts_of("live"), "a.conf": conf, "topology.yaml": NETWORKS})
-    assert {unit.name for unit in found.cluster.units} == {"s1", "s2", "root"}
+    assert {unit.name for unit in found.cluster.units} == {"s1", "s2"}
     alone = instance_of({**texts_of("live"), "a.conf": conf})
     assert [unit.name for unit in alone.cluster.units] == ["all"]
 

@@ -65,13 +65,14 @@ def test_every_row_of_sprio_is_computed_exactly() -> None:
         nodes, cpus = sizes[job]
         assert round(PARTS.size_part(nodes, cpus) + 1e-9) == size_part, job
         assert round(PARTS.partition_part(partition)) == partition_part, job
-        assert PARTS.priority(nodes, cpus, partition, nice) == priority, job
+        request = PriorityRequest(nodes, cpus, partition, nice=nice)
+        assert PARTS.priority_of(request) == priority, job
 
 
 def test_small_jobs_may_be_favoured() -> None:
     parts = SizeAndPartition(500, 0, {}, 4, 32, favours_small=True)
-    assert parts.priority(4, 32, "main") == 1
-    assert parts.priority(1, 2, "main") == 421  # 500 × (3/4 + 30/32) / 2
+    assert parts.priority_of(PriorityRequest(4, 32, "main")) == 1
+    assert parts.priority_of(PriorityRequest(1, 2, "main")) == 421  # 500 × (3/4 + 30/32) / 2
 
 
 def test_a_new_job_has_the_priority_of_its_size_and_partition() -> None:

@@ -18,8 +18,9 @@ from slotwise.model.slurm_version import VersionNumber, VersionRule
 from tests.slurm.test_import import DATA, instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-02")
-#: Rules that no recorded queue needs: no queue has bf_licenses, none a version before 23.02.5.
-NOT_RECORDED = {"FIRST_SHORT_RECORD", "PARTS_OF_TASKS"}
+#: Rules that no recorded queue needs: no queue has bf_licenses, none a version before 23.02.5; the
+#: form of JSON has a test of its own.
+NOT_RECORDED = {"FIRST_SHORT_RECORD", "PARTS_OF_TASKS", "PRINTS_NO_SHARING"}
 RULES = {name: rule for name, rule in vars(slurm_version).items() if isinstance(rule, VersionRule)}
 
 

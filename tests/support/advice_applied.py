@@ -15,7 +15,7 @@ from typing import Any
 
 import slotwise as sw
 from slotwise import Choice, Instance, Job, Thresholds
-from slotwise.model.formats.encode import to_document
+from slotwise.model.formats import to_document
 from slotwise.solver.advice.diagnosis.probes import ChangedLine
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.scheduler.continuation import run_as_configured

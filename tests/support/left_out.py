@@ -11,9 +11,8 @@ from slotwise import Instance, Job
 from slotwise.model.plan import Method
 from slotwise.model.resreq import Simple, effective_requirement
 from slotwise.solver.planning import plan
-from slotwise.solver.reference.greedy import Reserved, greedy
+from slotwise.solver.reference import Reserved, greedy, time_based
 from slotwise.solver.reference.occupancy import Occupancy
-from slotwise.solver.reference.time_based import time_based
 
 METHODS = {"greedy": greedy, "time-based": time_based}
 

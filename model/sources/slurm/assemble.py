@@ -16,7 +16,7 @@ from ...errors import InputError, bounded
 from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
 from ...omissions import Omission
-from ...slurm_version import PRINTS_FIRST_TASK, version_number
+from ...slurm_version import LAST_READ, PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks, fit_to_write
@@ -123,7 +123,9 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         notes.touch(text)
     facts = facts_of(seen, notes)
     for kind, names in sorted(seen.unknown.items()):
-        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
+        notes.touch(
+            f"fields of a {kind} that no version up to {LAST_READ} has: {some(sorted(names))}"
+        )
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -241,7 +243,7 @@ class _SlurmJobs:
             slots=sum(allocation.values()),
             res_req=self._held(seen, allocation, gpus),
             gpu=f"num={gpus}/host" if gpus else "",
-            exclusive=seen.places.sharing == "none" or self.facts.whole_nodes,
+            exclusive=seen.sharing == "none" or self.facts.whole_nodes,
             reservation=self.reservations.of_running(seen, allocation),
         )
         start = self.zero if seen.start is None else seen.start
@@ -262,8 +264,8 @@ class _SlurmJobs:
         end = start + int(seen.limit) if seen.end is None else seen.end
         if end <= self.zero:  # KillWait and OverTimeLimit are still to come
             settings = self.seen.settings
-            wait = values.number((settings.get("KillWait") or "30").split()[0]) or 0
-            more = values.seconds((settings.get("OverTimeLimit") or "0").split()[0])
+            wait = values.number((settings.get("killwait") or "30").split()[0]) or 0
+            more = values.seconds((settings.get("overtimelimit") or "0").split()[0])
             for name in seen.partitions:
                 own = self.facts.partitions.get(name)
                 more = more if own is None or own.over_limit is None else own.over_limit
@@ -322,8 +324,7 @@ class _SlurmJobs:
             if share := self._on_each(seen, allocation, name) + parts.get(name, 0):
                 uses.append(f"{gres_resource(name)}={share}/host")
         uses += [
-            f"{licence_name(name)}={count}/job"
-            for name, count in licence_counts(seen.places.licences)
+            f"{licence_name(name)}={count}/job" for name, count in licence_counts(seen.licences)
         ]
         return (f"rusage[{':'.join(uses)}]",) if uses else ()
 
@@ -391,7 +392,7 @@ class _SlurmJobs:
         for seen in filter(is_pending, self.seen.jobs):
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
-            is_left = self.reservations.can_start_elsewhere(seen.places.reservation)
+            is_left = self.reservations.can_start_elsewhere(seen.reservation)
             if seen.held or why_never(seen):
                 continue
             if is_left:
@@ -413,7 +414,7 @@ class _SlurmJobs:
         """Return why a pending job cannot start by itself, "" if it can."""
         if seen.held:
             return "held (scontrol release)"
-        return self.reservations.why_left(seen.places.reservation) or why_never(seen)
+        return self.reservations.why_left(seen.reservation) or why_never(seen)
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -448,7 +449,7 @@ class _SlurmJobs:
             begin=begin - self.zero if begin is not None and begin > self.zero else None,
             estimated_run_time=seen.min_limit,
             deadline=self.reservations.deadline(seen),
-            reservation=seen.places.reservation,
+            reservation=seen.reservation,
         )
         made = self._elements(seen, job)
         first = version_number(self.seen.version) in PRINTS_FIRST_TASK
@@ -543,64 +544,40 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     """Note nodes whose CPUs in use differ from the sum of the jobs that were read."""
-    used: Counter[str] = Counter()
-    for run in instance.running:
-        used.update(run.allocation)
-    unequal = [
-        node.name
-        for node in seen.nodes
-        if node.cpus_used is not None and node.cpus_used != used[node.name]
-    ]
-    if unequal:
-        notes.touch(
-            f"nodes say otherwise than the running jobs how many CPUs are in use: {some(unequal)}",
-            hosts=unequal,
-        )
-    _check_memory(instance, seen, notes)
-    for name, (total, busy, reserved) in seen.licences.items():
-        if layers := seen.layers.get(name):
-            notes.touch(
-                f"hierarchical licence {name} ({', '.join(layers)}): taken as one pool",
-                resources=(licence_name(name),),
-            )
-            continue
-        if reserved:
-            notes.touch(
-                f"{reserved:g} of {total:g} licences {name} are reserved",
-                resources=(licence_name(name),),
-            )
-        of_jobs = sum(
-            count
-            for job in seen.jobs
-            if is_running(job)
-            for own, count in licence_counts(job.places.licences)
-            if own == name
-        )
-        if busy > of_jobs:
-            notes.touch(
-                f"{busy - of_jobs:g} of {total:g} licences {name} are in use by no job that was "
-                "read", resources=(licence_name(name),)
-            )  # fmt: skip
-
-
-def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """Note nodes whose memory in use differs from the sum of the jobs that were read."""
     known = {job.full_id: job for job in seen.jobs}
-    used: Counter[str] = Counter()
+    cpus, memory = Counter[str](), Counter[str]()
     for run in instance.running:
-        for name, size in known[run.job.id].memory.items():
-            used[name] += round(size)
-    unequal = [
-        node.name
-        for node in seen.nodes
-        if node.memory_used is not None and used and round(node.memory_used) != used[node.name]
-    ]
-    if unequal:
-        notes.touch(
-            f"nodes say otherwise than the running jobs how much memory is in use: {some(unequal)}",
-            hosts=unequal,
-            resources=("mem",),
-        )
+        cpus.update(run.allocation)
+        memory.update({name: round(n) for name, n in known[run.job.id].memory.items()})
+    for what, used, of_nodes, only in (
+        ("how many CPUs are", cpus, {n.name: n.cpus_used for n in seen.nodes}, ()),
+        ("how much memory is", memory, {n.name: n.memory_used for n in seen.nodes if memory},
+         ("mem",)),
+    ):  # fmt: skip
+        unequal = [name for name, n in of_nodes.items() if n is not None and round(n) != used[name]]
+        if unequal:
+            text = f"nodes say otherwise than the running jobs {what} in use: {some(unequal)}"
+            notes.touch(text, hosts=unequal, resources=only)
+    held: Counter[str] = Counter()
+    for job in filter(is_running, seen.jobs):
+        for name, count in licence_counts(job.licences):
+            held[name] += count
+    for name, layers in seen.licences_by_name().items():
+        if any(item.nodes for item in layers):
+            shown = ", ".join(f"{item.total:g} on {item.nodes}" for item in layers)
+            found = [f"hierarchical licence {name} ({shown}): taken as one pool"]
+        else:
+            item = layers[-1]
+            others = item.used - held[name]
+            found = [f"{item.reserved:g} of {item.total:g} licences {name} are reserved"]
+            found = found if item.reserved else []
+            if others > 0:
+                found.append(
+                    f"{others:g} of {item.total:g} licences {name} are in use by no job that was "
+                    "read"
+                )
+        for text in found:
+            notes.touch(text, resources=(licence_name(name),))
 
 
 def order_of(jobs: Sequence[SlurmJob]) -> list[SlurmJob]:

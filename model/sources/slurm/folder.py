@@ -15,6 +15,7 @@ from typing import Any
 
 from ...errors import InputError, Problem, bounded
 from ...formats.names import check_name
+from ...slurm_version import LAST_READ
 from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
 from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
@@ -22,7 +23,7 @@ from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import HEAD, of_cluster, read_limits
-from .read import job_of, node_of, partition_of, reservation_of
+from .read import job_of, licence_of, node_of, partition_of, reservation_of
 from .records import (
     BEGINNINGS,
     cluster_of,
@@ -53,11 +54,19 @@ _FINISHED = frozenset(
      "preempted", "revoked", "timeout"}
 )  # fmt: skip
 _ACTIVE = frozenset({"completing", "requeued", "requeue_hold", "special_exit", "stage_out"})
-#: Kinds of which each record has a name, and how messages name them.
-_NAMED: dict[RecordKind, tuple[str, str]] = {
-    "job": ("id", "jobs"), "node": ("name", "nodes"), "partition": ("name", "partitions"),
-    "reservation": ("name", "reservations"), "licence": ("name", "licences"),
-}  # fmt: skip
+#: The fact that names a record, "" if none does, by kind; the plural, which names its list in a
+#: state too; what makes one of a record.
+_KINDS: dict[RecordKind, tuple[str, str, Callable[..., Any]]] = {
+    "job": ("id", "jobs", job_of),
+    "node": ("name", "nodes", node_of),
+    "partition": ("name", "partitions", partition_of),
+    "reservation": ("name", "reservations", reservation_of),
+    "licence": ("name", "licences", licence_of),
+    "share": ("", "shares", share_of),
+    "priority": ("", "priorities", priority_of),
+}
+#: Kinds with times, which are those of the zone of the cluster.
+_CLOCKED = ("job", "reservation")
 #: Names in one sentence.
 MAX_NAMES = 3
 
@@ -113,7 +122,7 @@ class ListedRecords:
 
     def missing(self) -> Iterator[str]:
         """Yield a sentence for each file with jobs or nodes that the listing in force lacks."""
-        for kind, (_, plural) in _NAMED.items():
+        for kind, (_, plural, _make) in _KINDS.items():
             known = set(_names(self.records.get(kind, ())))
             for source, listed in self.others.get(kind, ()):
                 more = [item for item in dict.fromkeys(_names(listed)) if item not in known]
@@ -131,7 +140,8 @@ def _names(records: Iterable[SlurmRecord]) -> Iterator[str]:
     for record in records:
         state = set(values.words(record.get("state"))) if record.kind == "job" else set()
         if not state & _FINISHED or state & _ACTIVE:
-            yield str(record.get(_NAMED[record.kind][0])) if record.kind in _NAMED else ""
+            fact = _KINDS[record.kind][0]
+            yield str(record.get(fact)) if fact else ""
 
 
 def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
@@ -165,15 +175,20 @@ _FAILED = re.compile(
     r"^(?:slurm_load_\w+ error|\w+: (?:error|fatal)):.*|.*Unable to contact slurm controller.*",
     re.MULTILINE,
 )
-#: Settings that are read as numbers.
-_SIZES = ("defmempernode", "defmempercpu")
-_COUNTS = (
-    "maxarraysize", "priorityweightage", "priorityweightjobsize", "priorityweightpartition",
-    "priorityweightfairshare", "priorityweightqos", "priorityweightassoc",
-    "fairsharedampeningfactor",
-)  # fmt: skip
-_SECONDS = ("killwait", "overtimelimit")
-_TIMES = ("prioritymaxage", "prioritycalcperiod", "prioritydecayhalflife")
+_PARTS = ("Age", "JobSize", "Partition", "FairShare", "QOS", "Assoc")
+#: Readers of the settings that are no text.
+_SETTINGS: Mapping[str, Callable[[str], object]] = {
+    **dict.fromkeys(("DefMemPerNode", "DefMemPerCPU"), values.megabytes),
+    **dict.fromkeys((f"PriorityWeight{part}" for part in _PARTS), values.number),
+    **dict.fromkeys(("MaxArraySize", "FairShareDampeningFactor"), values.number),
+    **dict.fromkeys(
+        ("PriorityMaxAge", "PriorityCalcPeriod", "PriorityDecayHalfLife"), values.clock_seconds
+    ),
+    **dict.fromkeys(
+        ("KillWait", "OverTimeLimit"), lambda text: values.number(text.partition(" ")[0])
+    ),  # "30 sec"
+    "PriorityWeightTRES": values.tres_weights,
+}
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
 #: Answers of commands whose subject the cluster does not have, with an error's prefix at times.
 _NOTHING_THERE = re.compile(
@@ -202,19 +217,11 @@ _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
 _JOBS = "squeue --json, or scontrol show job -d -o"
 _TIME_OF_DAY = re.compile(r"\b(\d{1,2}):(\d\d):(\d\d)(?:\s*([AP])M)?\b", re.IGNORECASE)
 _SLURM_CONF = re.compile(r"^\s*(?:ClusterName|SlurmctldHost|NodeName)\s*=", re.MULTILINE)
-#: SlurmRecord-making functions by kind.
-_CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
-    "job": job_of,
-    "reservation": reservation_of,
-}
 #: The message for a folder in which no scheduler's command has left anything.
 NO_LISTING = (
     "has no file with the output of bjobs, bhosts, bqueues or squeue, sinfo, scontrol: save one "
     "there, such as bjobs.txt (slotwise import lsf reads LSF's configuration)"
 )
-_TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {
-    "node": node_of, "partition": partition_of, "share": share_of, "priority": priority_of,
-}  # fmt: skip
 
 
 def read_folder(folder: Path) -> SlurmState:
@@ -268,9 +275,9 @@ def read_texts(
         _check_tables(texts)
         wrong = "no input lists the jobs: nodes in use would be taken as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
-    seen.limits = of_cluster(seen.limits, seen.settings.get("ClusterName", ""))
+    seen.limits = of_cluster(seen.limits, seen.settings.get("clustername", ""))
     seen.jobs = order_of(seen.jobs)
-    seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
+    seen.version = seen.version or seen.settings.get("slurm_version", "")
     return seen
 
 
@@ -329,7 +336,7 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
         return _read_json(text, seen, listings)
     if _CONFIGURED.search(start):
         seen.settings = _checked_settings(text)
-        listings.add_cluster(seen.settings.get("ClusterName", ""), text.source)
+        listings.add_cluster(seen.settings.get("clustername", ""), text.source)
     elif "Association Manager" in start or any(map(HEAD.match, start.splitlines())):
         seen.limits += read_limits(text)
     elif NETWORKS.search(content):
@@ -344,7 +351,7 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
         return SAYS_LESS
     elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
         settings = _checked_settings(text)
-        listings.add_cluster(settings.get("ClusterName", ""), text.source)
+        listings.add_cluster(settings.get("clustername", ""), text.source)
         if seen.settings:
             return COPY
         seen.settings = settings
@@ -387,18 +394,9 @@ def _checked_settings(text: Text) -> dict[str, str]:
     """Return the settings of a text; raises InputError for a number that is none."""
     found = settings_of(text)
     problems = []
-    for name, value in found.items():
+    for name in (name for name in _SETTINGS if name.lower() in found):
         try:
-            if name.lower() in _SIZES:
-                values.megabytes(value)
-            elif name.lower() in _COUNTS:
-                values.number(value)
-            elif name.lower() == "priorityweighttres":
-                values.tres_weights(value)
-            elif name.lower() in _TIMES:
-                values.clock_seconds(value)
-            elif name.lower() in _SECONDS:  # "30 sec"
-                values.number(value.partition(" ")[0])
+            _SETTINGS[name](found[name.lower()])
         except ValueError as error:
             problems.append(Problem(f"{name}: {error}", text.source))
     if problems:
@@ -454,42 +452,16 @@ def _interpret(
     seen: SlurmState,
     problems: list[Problem],
 ) -> None:
+    _, plural, make = _KINDS[kind]
     for record in records:
         if unknown := set(record.unknown()):
             seen.unknown.setdefault(kind, set()).update(unknown)
         try:
-            if kind == "licence":
-                _add_licence(record, seen)
-                continue
-            made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
+            made = make(record, zone) if kind in _CLOCKED else make(record)
             _check_names(record, made)
+            getattr(seen, plural).append(made)
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             problems.append(Problem(_unread(record, error), record.where))
-            continue
-        if kind == "job":
-            seen.jobs.append(made)
-        elif kind == "node":
-            seen.nodes.append(made)
-        elif kind == "partition":
-            seen.partitions.append(made)
-        elif kind == "share":
-            seen.shares.append(made)
-        elif kind == "priority":
-            seen.priorities.append(made)
-        else:
-            seen.reservations.append(made)
-
-
-def _add_licence(record: SlurmRecord, seen: SlurmState) -> None:
-    name, nodes = values.text(record.get("name")), values.text(record.get("nodes"))
-    before = seen.licences.get(name, (0.0, 0.0, 0.0)) if nodes else (0.0, 0.0, 0.0)
-    total, used, reserved = (
-        was + (values.amount_of(record.get(what)) or 0.0)
-        for was, what in zip(before, ("total", "used", "reserved"), strict=True)
-    )
-    seen.licences[name] = (total, used, reserved)
-    if nodes:
-        seen.layers.setdefault(name, []).append(f"{total - before[0]:g} on {nodes}")
 
 
 def _check_names(record: SlurmRecord, made: object) -> None:
@@ -498,7 +470,7 @@ def _check_names(record: SlurmRecord, made: object) -> None:
         record.get("name")
         check_name(made.name)
     if isinstance(made, SlurmNode | SlurmJob):
-        record.get("partitions" if isinstance(made, SlurmNode) else "partition")
+        record.get("partitions")
         for name in made.partitions:
             check_name(name)
 
@@ -508,7 +480,7 @@ def _unread(record: SlurmRecord, error: Exception) -> str:
     name, value = record.last
     if isinstance(error, ValueError):
         return f"{name}: {error}"
-    return f"{name}: {str(value)[:80]!r} has a form that no version up to 26.05 prints"
+    return f"{name}: {str(value)[:80]!r} has a form that no version up to {LAST_READ} prints"
 
 
 def printed_at(seen: SlurmState) -> int | None:

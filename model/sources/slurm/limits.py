@@ -16,7 +16,7 @@ from ...configuration import Limit, Scope
 from ...errors import InputError, Problem
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
-from .records import rows_of
+from .records import rows_of, with_parents
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
@@ -113,17 +113,9 @@ def _check(rows: Iterable[tuple[str, Mapping[str, str]]]) -> None:
 
 def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
     """Yield associations; with ``tree`` accounts are indented by their level."""
-    above: list[tuple[int, str]] = []
-    for row in rows:
-        written = row["account"]
-        level, name = len(written) - len(written.lstrip()), written.strip()
-        user = row.get("user", "").strip()
-        parent = row.get("parentname", row.get("parname", "")).strip()
-        if not user:
-            while above and above[-1][0] >= level:
-                above.pop()
-            parent = parent or (above[-1][1] if above and level else "")
-            above.append((level, name))
+    for above, row in with_parents(rows, "account", "user"):
+        parent = row.get("parentname", row.get("parname", "")).strip() or above
+        name, user = row["account"].strip(), row.get("user", "").strip()
         yield SlurmLimit(of="association", account=name, user=user, parent=parent, values=_set(row))
 
 
@@ -201,7 +193,7 @@ def is_set(row: SlurmLimit, column: str) -> bool:
 
 def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     """Return the limits that bind jobs, and notes about limits that are not modelled."""
-    enforced = seen.settings.get("AccountingStorageEnforce", "limits").lower()
+    enforced = seen.settings.get("accountingstorageenforce", "limits").lower()
     bound = Binding()
     if not any(word in enforced for word in ("limits", "safe", "all", "qos")):
         return bound
@@ -238,7 +230,7 @@ def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str]]]:
     """Yield each QOS and account that enforced limits may bind and that no row is of, with the
     jobs it touches: all of a kind if no listing of it was given.
     """
-    if "AccountingStorageEnforce" not in seen.settings:
+    if "accountingstorageenforce" not in seen.settings:
         return
     of_partition = {item.name: item.qos for item in seen.partitions if item.qos}
     touched: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

@@ -5,8 +5,9 @@ No method preempts jobs of Slurm, so that each pair of them is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ...display import some
 from ...job import Job
@@ -31,9 +32,8 @@ def preemptions(
 
     nodes: of each partition.
     """
-    settings = {name.lower(): value for name, value in seen.settings.items()}
-    kind = settings.get("preempttype", "").lower().rpartition("/")[2]
-    modes = _modes(seen, settings.get("preemptmode", "off"))
+    kind = seen.settings.get("preempttype", "").lower().rpartition("/")[2]
+    modes = _modes(seen, seen.settings.get("preemptmode", "off"))
     if kind in ("none", "(null)") or not any(modes.values()):
         return
     tiers = {item.name: item.tier for item in seen.partitions}
@@ -83,7 +83,7 @@ def _victims(
     tiers: Mapping[str, int],
     *,
     by_qos: bool,
-) -> Iterator[tuple[list[SlurmJob], _May]]:
+) -> Iterator[tuple[list[SlurmJob], Callable[[_WaitingThere], bool]]]:
     """Yield running jobs that are alike in this, and which pending jobs may preempt them."""
     groups: dict[tuple[str, str], list[SlurmJob]] = {}
     for job in running:
@@ -95,17 +95,10 @@ def _victims(
         for name in row.values.get("preempt", "").split(","):
             over.setdefault(name.strip(), set()).add(row.name)
     for (partition, qos), jobs in groups.items():
-        yield jobs, _May(frozenset(over.get(qos, ())) if by_qos else None, tiers.get(partition, 1))
+        stronger = over.get(qos, set()) if by_qos else None
+        yield jobs, partial(_may, stronger, tiers.get(partition, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _May:
-    """Whether a pending job may preempt some running jobs."""
-
-    #: QOS whose jobs may, None if the tier decides.
-    qos: frozenset[str] | None
-    #: Tier of the running jobs.
-    tier: int
-
-    def __call__(self, item: _WaitingThere) -> bool:
-        return item.tier > self.tier if self.qos is None else item.seen.qos in self.qos
+def _may(stronger: set[str] | None, tier: int, item: _WaitingThere) -> bool:
+    """Whether a pending job may preempt jobs of a tier: by these QOS if they decide."""
+    return item.tier > tier if stronger is None else item.seen.qos in stronger

@@ -45,10 +45,6 @@ BILLED_TRES = (*WEIGHED_TRES, "gres/gpu")
 _NAME = re.compile(r"[\w.@-]+")
 
 
-def _lower(seen: SlurmState) -> dict[str, str]:
-    return {name.lower(): value for name, value in seen.settings.items()}
-
-
 def is_multifactor(settings: Mapping[str, str]) -> bool:
     """Return whether priorities have several parts; settings: by names in small letters."""
     return settings.get("prioritytype", "").lower().endswith("/multifactor")
@@ -74,7 +70,7 @@ def weighs_fairshare(settings: Mapping[str, str]) -> bool:
 
 def priority_text(seen: SlurmState) -> str:
     """Return the words of ``select_parameters`` for the parts of priorities, "" without parts."""
-    settings = _lower(seen)
+    settings = seen.settings
     if not is_multifactor(settings):
         return ""
     return "".join(f",{word}" for word in [*_moving(seen, settings), *_static(seen, settings)])
@@ -204,7 +200,7 @@ def _totals(instance: Instance) -> dict[str, dict[str, float]]:
 
 def associations_of(seen: SlurmState) -> tuple[Association, ...]:
     """Return the associations, () if fairshare is no part of priorities."""
-    if not weighs_fairshare(_lower(seen)):
+    if not weighs_fairshare(seen.settings):
         return ()
     return tuple(
         Association(
@@ -282,7 +278,7 @@ class PriorityCheck:
 
     def _settings(self) -> None:
         """Name the settings that no method obeys, where priorities move."""
-        settings = {name.lower(): value for name, value in self.seen.settings.items()}
+        settings = self.seen.settings
         rule = fairshare_rule(self.instance.params.select_parameters)
         touch = self.notes.touch
         if not self.instance.pending:
@@ -474,8 +470,6 @@ class _Computed:
         self._shares: Sequence[Shares] = (
             shares_of(self._tree, usage, self._rule) if self._rule and usage else ()
         )
-        settings = {name.lower(): value for name, value in seen.settings.items()}
-        self._accounted = is_accounted(settings)
         self._by_id = {job.id: job for job in instance.pending}
 
     def differences(

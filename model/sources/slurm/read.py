@@ -13,8 +13,8 @@ from .fields import NOT_PRINTED, SlurmRecord
 from .records import BY_NODE
 from .seen import (
     SlurmJob,
-    SlurmJobPlaces,
     SlurmJobSize,
+    SlurmLicence,
     SlurmNode,
     SlurmPartition,
     SlurmReservation,
@@ -22,51 +22,58 @@ from .seen import (
 
 #: Reasons of a job that a user or an administrator holds.
 _HELD = ("jobhelduser", "jobheldadmin", "jobholdmaxrequeue")
+#: TRES of tasks that are no generic resources of nodes.
+_OF_TASKS = ("license/", "bb/")
+#: Flags of a job in JSON that no method takes into account: they choose its nodes.
+_FLAGS = frozenset(
+    {"SPREAD_JOB", "PREFER_MINIMUM_NODE_COUNT", "SPREAD_SEGMENTS", "CONSOLIDATE_SEGMENTS",
+     "EXTERNAL_JOB"}
+)  # fmt: skip
 
 
 def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
     """Return one job; raises ValueError for an unreadable value."""
-    get = record.get
+    get, facts = record.get, record.facts(zone)
     number, task, tasks = _ids(record)
-    priority = values.whole(get("priority"))
-    reason = values.text(get("reason"))
-    text = values.text(get("reason text"))
+    facts["licences"] = _licences(record, facts["licences"])
+    switches, wait = values.switches(get("leaf switches"), get("wait for switches"))
     limit = values.seconds(get("time limit"))
     if limit == 0 or (not record.is_text and record.fields.get("time_limit", 0) is None):
         limit = math.inf  # 22.05 has null
     size = _size(record)
     allocation, memory = _allocation(record, size)
     return SlurmJob(
+        **facts,
         id=number,
-        state=values.words(get("state")),
         task=task,
         tasks=tasks,
         task_limit=values.whole(get("array limit")) or None,
-        name=values.text(get("name")),
         user=re.sub(r"\(\d+\)$", "", values.text(get("user"))),  # root(0)
-        account=values.text(get("account")),
-        qos=values.text(get("qos")),
-        partitions=tuple(filter(None, values.text(get("partition")).split(","))),
-        reason=reason,
-        reason_text=text,
-        priority=priority,
-        held=priority == 0 or values.truth(get("hold") or False) or reason.lower() in _HELD,
-        submit=values.stamp(get("submit"), zone),
-        eligible=values.stamp(get("eligible"), zone),
-        start=values.stamp(get("start"), zone),
-        end=values.stamp(get("end"), zone),
+        held=facts["priority"] == 0
+        or values.truth(get("hold") or False)
+        or facts["reason"].lower() in _HELD,
         limit=limit,
         min_limit=_minimum(values.seconds(get("minimum time"))),
-        deadline=values.stamp(get("deadline"), zone),
-        dependency=values.text(get("dependency")),
         size=size,
-        places=_places(record),
+        sharing=_sharing(record),
+        switches=switches,
+        switch_wait=wait,
         allocation=allocation,
         memory=memory,
         gres_held=_held_gres(record, size, len(allocation)),
         gres_by_node=_gres_by_node(record),
         het=str(values.whole(get("het job")) or ""),
-        named=(*record.named(), *_other_memory(record), *_least_cpus(record, size)),
+        named=(
+            *record.named(),
+            *((f"flag {flag}", "JSON") for flag in values.listed(get("flags")) if flag in _FLAGS),
+            *_other_memory(record),
+            *(
+                ("tres per task", f"{name}={count}")
+                for name, count in values.gres(get("tres per task")).items()
+                if name.startswith("bb/")
+            ),
+            *_least_cpus(record, size),
+        ),
         where=record.where,
     )
 
@@ -121,10 +128,28 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         all_memory=memory == 0 or (none_asked and bool(requested.get("mem"))),
         gres_per_node=values.gres(get("tres per node")),
         gres_per_job=values.gres(get("tres per job")),
-        gres_per_task={name: count for name, count in per_task_tres.items() if name != "cpu"},
+        gres_per_task={
+            name: count
+            for name, count in per_task_tres.items()
+            if name != "cpu" and not name.startswith(_OF_TASKS)
+        },
         one_thread=values.whole(get("threads per core")) == 1,
         requested=requested,
     )
+
+
+def _licences(record: SlurmRecord, of_job: str) -> str:
+    """Return the licences of a job with those of its tasks, which not all versions print among
+    them.
+    """
+    tasks = values.one_or_more(record.get("tasks"))
+    listed = re.split(r"[:,;|]", of_job)
+    more = [
+        f"{name.removeprefix('license/')}:{count * tasks}"
+        for name, count in values.gres(record.get("tres per task")).items()
+        if name.startswith("license/") and name.removeprefix("license/") not in listed
+    ]
+    return ",".join(filter(None, (of_job, *more)))
 
 
 def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
@@ -146,24 +171,8 @@ def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
     return values.whole(count) or 1, values.whole(most) or None
 
 
-def _places(record: SlurmRecord) -> SlurmJobPlaces:
-    get = record.get
-    switches, wait = values.switches(get("leaf switches"), get("wait for switches"))
-    return SlurmJobPlaces(
-        features=values.text(get("features")),
-        preferred=values.text(get("preferred features")),
-        licences=values.text(get("licences")),
-        required=values.host_list(get("required nodes")),
-        excluded=values.host_list(get("excluded nodes")),
-        sharing=_sharing(record),
-        reservation=values.text(get("reservation")),
-        switches=switches,
-        switch_wait=wait,
-    )
-
-
 def _sharing(record: SlurmRecord) -> str:
-    """Return how a job shares its nodes, in the words of :class:`SlurmJobPlaces`."""
+    """Return how a job shares its nodes, in the words of :class:`SlurmJob`."""
     get = record.get
     word = next(iter(values.words(get("sharing"))), "")
     if record.is_text:  # from 26.05 on OverSubscribe and Exclusive are two fields
@@ -306,30 +315,20 @@ def _cores(sockets: Any) -> int:
 def node_of(record: SlurmRecord) -> SlurmNode:
     """Return one node; raises ValueError for an unreadable value."""
     get = record.get
-    flags = values.words(get("state flags"))
-    cpus = values.whole(get("usable cpus")) or values.whole(get("cpus")) or 1
-    features = get("features")
-    names = features if isinstance(features, list) else values.text(features).split(",")
     apart = values.amount_of(get("memory set apart")) or 0.0
-    gres = values.gres(get("gres"))
-    partitions = get("partitions")
-    listed = partitions if isinstance(partitions, list) else values.text(partitions).split(",")
     return SlurmNode(
-        name=values.text(get("name")),
-        state=(*values.words(get("state")), *flags),
-        cpus=cpus,
-        cores_per_socket=values.whole(get("cores per socket")) or 1,
-        threads=values.whole(get("threads per core")) or 1,
+        **record.facts(),
+        state=(*values.words(get("state")), *values.words(get("state flags"))),
+        cpus=values.whole(get("usable cpus")) or values.one_or_more(get("cpus")),
         memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
-        gres=gres,
-        features=tuple(name.strip() for name in names if name.strip()),
-        weight=values.whole(get("weight")) or 1,
-        partitions=tuple(filter(None, listed)),
-        cpus_used=values.whole(get("cpus in use")),
-        memory_used=values.amount_of(get("memory in use")),
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
         named=tuple(record.named()),
     )
+
+
+def licence_of(record: SlurmRecord) -> SlurmLicence:
+    """Return the licences of one name; raises ValueError for an unreadable value."""
+    return SlurmLicence(**record.facts())
 
 
 #: Rules on who may use a partition: it is named if it is not for all.
@@ -358,59 +357,32 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
     up = values.words(get("state"))
     nodes = get("nodes")
     return SlurmPartition(
-        name=values.text(get("name")),
+        **record.facts(),
         nodes=None if nodes is None else values.host_list(nodes),
         default=values.truth(get("default") or "no") or "default" in flags,
-        default_time=values.seconds(get("default time")),
-        max_time=values.seconds(get("most time")),
-        max_nodes=values.whole(get("most nodes")),
         cpus_per_node=values.whole(get("cpus of a node")) or None,
-        tier=values.whole(get("tier")) or 1,
         sharing=shown or "NO",
         up=not up or up[0] == "up",
-        memory_per_node=_finite(values.megabytes(get("memory of a node"))),
-        memory_per_cpu=_finite(values.megabytes(get("memory of a cpu"))),
-        qos=values.text(get("qos")),
         named=tuple(named),
         preempt_mode=values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
         job_factor=values.whole(get("job factor")) or 0,
-        over_limit=values.seconds(get("beyond the limit")),
-        billing=values.tres_weights(get("billing weights")),
-        network=values.text(get("network")),
     )
-
-
-def _finite(size: float | None) -> float | None:
-    return None if size is None or math.isinf(size) or not size else size
 
 
 def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation:
     """Return one reservation; raises ValueError for an unreadable value."""
-    get = record.get
-    flags = get("flags")
-    start, end = (values.stamp(get(what), zone) for what in ("start", "end"))
-    if start is None or end is None:
+    facts = record.facts(zone)
+    if facts["start"] is None or facts["end"] is None:
         raise ValueError("a reservation without start or end")
-    return SlurmReservation(
-        name=values.text(get("name")),
-        start=start,
-        end=end,
-        nodes=values.host_list(get("nodes")),
-        cores=values.whole(get("cores")),
-        flags=tuple(
-            str(flag).upper()
-            for flag in (flags if isinstance(flags, list) else values.text(flags).split(","))
-            if flag
-        ),
-        licences=values.text(get("licences")),
-        users=_users_of(record),
-    )
+    flags = tuple(flag.upper() for flag in values.listed(record.get("flags")))
+    return SlurmReservation(**facts, flags=flags, users=_users_of(record))
 
 
 def _users_of(record: SlurmRecord) -> tuple[str, ...]:
-    """Return the users of a reservation; ("all",) if accounts, groups or excluded users decide."""
-    users = tuple(name.strip() for name in values.text(record.get("users")).split(",") if name)
-    others = any(values.text(record.get(what)) for what in ("accounts", "groups"))
+    """Return the users of a reservation; ("all",) if other rules or excluded users decide."""
+    users = values.listed(record.get("users"))
+    rules = ("accounts", "groups", "partitions", "qos")
+    others = any(values.text(record.get(what)) for what in rules)
     if others or not users or any(name.startswith("-") for name in users):
         return ("all",)
     return users

@@ -123,7 +123,7 @@ class ReadOfSlurm:
         named = (
             n.name for n in self.seen.nodes if not set(n.partitions).isdisjoint(job.partitions)
         )
-        return set(job.places.required) or {*listed, *named}
+        return set(job.required) or {*listed, *named}
 
     def _lacks_limit(self, job: SlurmJob, limit: re.Match[str]) -> str:
         base, per, time = limit["what"], limit["per"] or "", limit["time"] or ""
@@ -181,8 +181,8 @@ def _has_tres(cell: str, tres: str) -> bool:
 
 
 def _licences_listed(read: ReadOfSlurm, job: SlurmJob) -> bool:
-    known = set(map(licence_name, read.seen.licences))
-    asked = [licence_name(name) for name, _ in licence_counts(job.places.licences)]
+    known = {licence_name(item.name) for item in read.seen.licences}
+    asked = [licence_name(name) for name, _ in licence_counts(job.licences)]
     return bool(asked) and known.issuperset(asked)
 
 
@@ -217,31 +217,35 @@ _EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = 
     "licenses": ("all licences that it requests", _licences_listed),
     "reservation": (
         "its reservation",
-        lambda read, job: job.places.reservation in read.reservations,
+        lambda read, job: job.reservation in read.reservations,
     ),
     "nodedown": (
         "a node that it requires and that is down",
-        lambda read, job: not all(read.up.get(name) for name in job.places.required),
+        lambda read, job: not all(read.up.get(name) for name in job.required),
     ),
-    "constraints": ("constraints of it", lambda _, job: bool(job.places.features)),
+    "constraints": ("constraints of it", lambda _, job: bool(job.features)),
     "partitiondown": ("a partition of it that is down", _closed),
     "partitioninactive": ("a partition of it that is inactive", _closed),
-    "accountnotallowed": ("a rule of its partition on who may use it", _restricted),
-    "qosnotallowed": ("a rule of its partition on who may use it", _restricted),
-    "partitionconfig": ("a rule of its partition on who may use it", _restricted),
+    **dict.fromkeys(
+        ("accountnotallowed", "qosnotallowed", "partitionconfig"),
+        ("a rule of its partition on who may use it", _restricted),
+    ),
     "qosusagethreshold": ("a UsageThres of its QOS", _any_limit("qos", "usagethres")),
-    "qosjoblimit": ("limits of its QOS", _any_limit("qos")),
-    "qosresourcelimit": ("limits of its QOS", _any_limit("qos")),
-    "qostimelimit": ("limits of its QOS", _any_limit("qos")),
-    "associationjoblimit": ("limits of its association", _any_limit("association")),
-    "associationresourcelimit": ("limits of its association", _any_limit("association")),
-    "associationtimelimit": ("limits of its association", _any_limit("association")),
-    "accountingpolicy": ("limits of its association", _any_limit("association")),
-    "burstbufferresources": ("a burst buffer of it", _named("burst buffer")),
-    "burstbufferstagein": ("a burst buffer of it", _named("burst buffer")),
-    "burstbufferoperation": ("a burst buffer of it", _named("burst buffer")),
+    **dict.fromkeys(
+        ("qosjoblimit", "qosresourcelimit", "qostimelimit"),
+        ("limits of its QOS", _any_limit("qos")),
+    ),
+    **dict.fromkeys(
+        ("associationjoblimit", "associationresourcelimit", "associationtimelimit",
+         "accountingpolicy"),
+        ("limits of its association", _any_limit("association")),
+    ),
+    **dict.fromkeys(
+        ("burstbufferresources", "burstbufferstagein", "burstbufferoperation"),
+        ("a burst buffer of it", _named("burst buffer")),
+    ),
     "fedjoblock": ("a federation of it", _named("federation")),
-}
+}  # fmt: skip
 #: Reasons that no listing explains.
 _UNEXPLAINED = frozenset(
     {"prolog", "cleaning", "frontenddown", "scheddefer", "systemfailure", "joblaunchfailure",

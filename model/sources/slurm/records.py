@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InputError, Problem
+from ...slurm_version import PRINTS_NO_SHARING, parser_version
 from ..lsf_state.values import Text
 from .fields import NOT_PRINTED, RecordKind, SlurmRecord, known_names
 
@@ -56,23 +57,23 @@ def json_of(text: Text) -> dict[str, Any]:
     return found
 
 
-def version_of(document: Mapping[str, Any]) -> str:
-    """Return the version in the meta member of a JSON document such as ``22.05.8``, "" if it has
-    none.
-    """
+def _meta(document: Mapping[str, Any], part: str, name: str) -> str:
+    """Return a text in a part of the meta member of a JSON document, "" if it has none."""
     meta = document.get("meta")
-    if not isinstance(meta, Mapping):
-        return ""
-    slurm = meta.get("slurm") or meta.get("Slurm") or {}
-    release = slurm.get("release") if isinstance(slurm, Mapping) else None
-    return release if isinstance(release, str) else ""
+    meta = meta if isinstance(meta, Mapping) else {}
+    found = meta.get(part) or meta.get(part.capitalize())
+    text = found.get(name) if isinstance(found, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def version_of(document: Mapping[str, Any]) -> str:
+    """Return the version of a JSON document such as ``22.05.8``, "" if it has none."""
+    return _meta(document, "slurm", "release")
 
 
 def cluster_of(document: Mapping[str, Any]) -> str:
     """Return the cluster of a JSON document by its meta member or its jobs, "" if unknown."""
-    meta = document.get("meta")
-    slurm = meta.get("slurm") if isinstance(meta, Mapping) else None
-    if isinstance(slurm, Mapping) and isinstance(name := slurm.get("cluster"), str) and name:
+    if name := _meta(document, "slurm", "cluster"):
         return name
     jobs = document.get("jobs")
     named = {
@@ -89,12 +90,8 @@ def lists_nothing(document: Mapping[str, Any]) -> bool:
 
 
 def _prints_no_sharing(document: Mapping[str, Any]) -> bool:
-    """Return whether a JSON document has ``"shared": []`` for every job (v0.0.45, Slurm 26.05)."""
-    meta = document.get("meta")
-    plugin = meta.get("plugin") if isinstance(meta, Mapping) else None
-    parser = str(plugin.get("data_parser", "")) if isinstance(plugin, Mapping) else ""
-    found = re.search(r"v0\.0\.(\d{1,4})", parser)
-    return found is not None and int(found[1]) >= 45
+    """Return whether a JSON document has ``"shared": []`` for every job."""
+    return parser_version(_meta(document, "plugin", "data_parser")) in PRINTS_NO_SHARING
 
 
 def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
@@ -153,7 +150,9 @@ def _record(line: str, where: str) -> SlurmRecord:
 
 
 def settings_of(text: Text) -> dict[str, str]:
-    """``Name = value`` of ``scontrol show config``, or ``Name=value`` of slurm.conf."""
+    """``Name = value`` of ``scontrol show config``, or ``Name=value`` of slurm.conf, the names in
+    small letters.
+    """
     found: dict[str, str] = {}
     for line in text.content.splitlines():
         name, equals, value = line.partition("=")
@@ -162,8 +161,28 @@ def settings_of(text: Text) -> dict[str, str]:
             continue
         if name in BEGINNINGS or name in ("NodeSet", "FrontendName", "DownNodes"):
             continue
-        found.setdefault(name, value.partition("#")[0].strip())
+        found.setdefault(name.lower(), value.partition("#")[0].strip())
     return found
+
+
+def with_parents(
+    rows: Iterable[Mapping[str, str]], account: str, user: str
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rows of accounts and users, each account with the one above it, the last before
+    that is indented less, and each user with an empty text.
+
+    account, user: names of the columns.
+    """
+    above: list[tuple[int, str]] = []
+    for row in rows:
+        written, parent = row.get(account, ""), ""
+        level = len(written) - len(written.lstrip())
+        if not row.get(user, "").strip():
+            while above and above[-1][0] >= level:
+                above.pop()
+            parent = above[-1][1] if above else ""
+            above.append((level, written.strip()))
+        yield parent, row
 
 
 def rows_of(text: Text, is_head: Callable[[str], object]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from ...display import some
 from ...job import HostRequest
 from ...omissions import Change, Omission, OmissionMark
-from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
+from .seen import SlurmJob, SlurmJobSize
 from .site import (
     FEATURE,
     PARTS_OF_GPUS,
@@ -76,19 +76,19 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
     _gres(size, facts, found, of_job=_on_one(size) or (is_beyond and size.nodes == 1))
-    _features(job.places.features, job.size, facts, found)
-    _licences(job.places.licences, found)
+    _features(job.features, job.size, facts, found)
+    _licences(job.licences, found)
     _nodes(job, facts, found)
     _sharing(job, facts, found)
-    _switches(job.places, facts, found)
+    _switches(job, facts, found)
     _split_tasks(job.size, facts, found)
     if found.span != "hosts=1":
         for kind in facts.networks(job.partitions):
             found.omit(f"network topology {kind}: any nodes are taken together")
     for what, value in job.named:
         found.omit(f"{what} ({value})")
-    if job.places.preferred:
-        found.omit(f"--prefer {job.places.preferred}, which Slurm tries for now only")
+    if job.preferred:
+        found.omit(f"--prefer {job.preferred}, which Slurm tries for now only")
     if job.min_limit:
         found.omit(
             f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
@@ -121,7 +121,7 @@ def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
     size = job.size
     partitions = [item.nodes for name, item in facts.partitions.items() if name in job.partitions]
     inside = {name for names in partitions for name in names or facts.nodes} or {*facts.nodes}
-    free = [facts.nodes[name] for name in inside.difference(job.places.excluded) & {*facts.nodes}]
+    free = [facts.nodes[name] for name in inside.difference(job.excluded) & {*facts.nodes}]
     most = size.max_nodes or len(free)
     nodes, is_beyond = size.nodes, size.nodes > len(free)
     wanted = [
@@ -273,26 +273,20 @@ def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
     """Return the generic resources of each node, number by name; what is guessed is omitted."""
     wanted = dict(size.gres_per_node)
     tasks = size.tasks_per_node or (size.tasks if _on_one(size) else 0)
-    for name, count in size.gres_per_task.items():
-        on_node = tasks or math.ceil(size.tasks / max(1, size.nodes))
-        wanted[name] = wanted.get(name, 0) + count * on_node
-        if not tasks and size.tasks > 1:
-            found.omit(
-                f"{count} {name} of every task: taken as {count * on_node} on every node",
-                "amounts",
-                "fit",
-                _moves_with(name, size),
-            )
-    for name, count in size.gres_per_job.items():
-        nodes = max(1, size.nodes)
-        wanted[name] = wanted.get(name, 0) + math.ceil(count / nodes)
-        if nodes > 1 or size.max_nodes != 1:
-            found.omit(
-                f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node",
-                "amounts",
-                "fit",
-                _moves_with(name, size),
-            )
+    nodes = max(1, size.nodes)
+    of_tasks, of_job = size.gres_per_task.items(), size.gres_per_job.items()
+    parts = [
+        (name, count, "every task", count * (tasks or math.ceil(size.tasks / nodes)),
+         not tasks and size.tasks > 1) for name, count in of_tasks
+    ] + [
+        (name, count, "the job", math.ceil(count / nodes), nodes > 1 or size.max_nodes != 1)
+        for name, count in of_job
+    ]  # fmt: skip
+    for name, count, whose, share, is_guess in parts:
+        wanted[name] = wanted.get(name, 0) + share
+        if is_guess:
+            text = f"{count} {name} of {whose}: taken as {share} on every node"
+            found.omit(text, "amounts", "fit", _moves_with(name, size))
     return wanted
 
 
@@ -353,22 +347,22 @@ def licence_counts(text: str) -> Iterator[tuple[str, int]]:
 
 def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Add the nodes that a job must have, and the nodes that it must not have."""
-    places, size = job.places, job.size
-    known = [name for name in places.required if name in facts.nodes]
-    if len(known) < len(places.required):
+    size = job.size
+    known = [name for name in job.required if name in facts.nodes]
+    if len(known) < len(job.required):
         found.omit("required nodes that no input describes", mark="fit")
     most = 1 if size.tasks == 1 else size.max_nodes
     if known and len(known) in (most, size.tasks):
         found.hosts = tuple(map(HostRequest, known))
-    elif len(known) == 1:  # and as many others as its tasks need
-        found.hosts = (HostRequest(known[0], first=True), HostRequest("others"))
-    elif known:
-        found.omit(f"nodes that it must have ({some(known)})")
-    found.selects += [f"hname != {name}" for name in places.excluded if name in facts.nodes]
+    elif known:  # and as many others as its tasks need
+        found.hosts = (*(HostRequest(name, first=True) for name in known), HostRequest("others"))
+        if len(known) > 1:  # the model has a first node alone
+            found.omit(f"nodes that it must have ({some(known)})")
+    found.selects += [f"hname != {name}" for name in job.excluded if name in facts.nodes]
 
 
 def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
-    kind = job.places.sharing
+    kind = job.sharing
     partition = facts.partitions.get(job.partitions[0]) if job.partitions else None
     if partition is not None and partition.sharing.startswith("EXCLUSIVE"):
         kind = "none"
@@ -386,9 +380,9 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.omit("-s (--oversubscribe): taken as sharing no CPU", "amounts")
 
 
-def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> None:
+def _switches(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Leaf switches of --switches, as compute units."""
-    count, wait = places.switches, places.switch_wait
+    count, wait = job.switches, job.switch_wait
     if not count:
         return
     if not facts.leaf:

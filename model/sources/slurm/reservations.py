@@ -57,7 +57,7 @@ class SlurmReservations:
 
     def notes_on(self, job: SlurmJob) -> Iterator[str]:
         """Yield the rules that are not modelled for a job planned inside its reservation."""
-        own = self.made.get(job.places.reservation)
+        own = self.made.get(job.reservation)
         if own is None:
             return
         if job.limit is None or math.isinf(job.limit):
@@ -72,7 +72,7 @@ class SlurmReservations:
 
     def of_running(self, job: SlurmJob, allocation: Mapping[str, int]) -> str:
         """Return the name of the reservation around a running job, "" if it has none here."""
-        name = job.places.reservation
+        name = job.reservation
         own = self.made.get(name)
         if own is None or self.why_left(name) or not allocation.keys() <= own.slots.keys():
             return ""
@@ -80,7 +80,7 @@ class SlurmReservations:
 
     def deadline(self, job: SlurmJob) -> int | None:
         """Return when a job must end (seconds): its deadline or the end of its reservation."""
-        name = job.places.reservation
+        name = job.reservation
         ends = [self.seen[name].end - self.zero] if name in self.made else []
         if job.deadline is not None:
             ends.append(job.deadline - self.zero)
@@ -131,7 +131,7 @@ def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceRe
                 f"reservation {item.name} has {item.cores} of {total} cores of its nodes: taken as "
                 "all of them", hosts=item.nodes,
             )  # fmt: skip
-        inside = [job.user for job in seen.jobs if job.places.reservation == item.name and job.user]
+        inside = [job.user for job in seen.jobs if job.reservation == item.name and job.user]
         yield AdvanceReservation(
             item.name,
             0 if windows else max(0, item.start - zero),

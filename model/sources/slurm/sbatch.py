@@ -24,7 +24,7 @@ from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
 from .priorities import fairshare_part, size_and_partition
 from .requests import licence_counts, requested_of, unknown_features
-from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
+from .seen import SlurmJob, SlurmJobSize
 from .several_partitions import BEHIND_LEFT, planned_in_first
 from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
@@ -285,25 +285,21 @@ def _read_words(
         word = rest.pop(0)
         if word == "--":
             break
-        if wrong := _misread(word, known):
-            found.problems.append(Problem(wrong, line=number or None))
-            return []
         name, value = _name_and_value(word)
         if is_interactive and not word.startswith("--"):
             name = _INTERACTIVE_SHORT.get(word[:2], name)
-        if name not in known:
+        if value is None and name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
+            value = ""
+        wrong = _misread(word, known)
+        if not wrong and name not in known:
             close = nearest(f"--{name}", [f"--{other}" for other in sorted(known)])
-            found.problems.append(Problem(f"unknown option {word!r}{close}", line=number or None))
+            wrong = f"unknown option {word!r}{close}"
+        elif value is None and not rest:
+            wrong = wrong or f"--{name}: needs a value"
+        if wrong:
+            found.problems.append(Problem(wrong, line=number or None))
             return []
-        if value is None:
-            if name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
-                value = ""
-            elif rest:
-                value = rest.pop(0)
-            else:
-                found.problems.append(Problem(f"--{name}: needs a value", line=number or None))
-                return []
-        own[name] = value
+        own[name] = rest.pop(0) if value is None else value
     for name, value in own.items():  # the last of equal options in one text applies
         if name not in found.given:
             found.given[name] = value
@@ -414,23 +410,23 @@ def _gpus(text: str) -> dict[str, int]:
     return found
 
 
-def _places(found: SbatchLine) -> SlurmJobPlaces:
+def _places(found: SbatchLine) -> dict[str, Any]:
+    """Return nodes, features, licences and sharing, by the fields of a job."""
     given = found.given
     sharing = "shared" if "oversubscribe" in given else ""
     if "exclusive" in given:
         sharing = given["exclusive"] or "none"
     switches, wait = _read(found, "switches", values.switches, (0, None))
-    return SlurmJobPlaces(
-        features=given.get("constraint", ""),
-        preferred=given.get("prefer", ""),
-        licences=given.get("licenses", ""),
-        required=_read(found, "nodelist", values.host_list, ()),
-        excluded=_read(found, "exclude", values.host_list, ()),
-        sharing=sharing,
-        reservation="",
-        switches=switches,
-        switch_wait=wait,
-    )
+    return {
+        "features": given.get("constraint", ""),
+        "preferred": given.get("prefer", ""),
+        "licences": given.get("licenses", ""),
+        "required": _read(found, "nodelist", values.host_list, ()),
+        "excluded": _read(found, "exclude", values.host_list, ()),
+        "sharing": sharing,
+        "switches": switches,
+        "switch_wait": wait,
+    }
 
 
 def _job_of(
@@ -451,7 +447,7 @@ def _job_of(
     seen = SlurmJob(
         "0", (), partitions=partitions, name=given.get("job-name", ""), user=user,
         min_limit=_read(found, "time-min", values.clock_seconds),
-        dependency=given.get("dependency", ""), size=size, places=_places(found), named=named,
+        dependency=given.get("dependency", ""), size=size, named=named, **_places(found),
     )  # fmt: skip
     _check_names(instance, seen, site, found)
     requested = requested_of(seen, site)
@@ -495,19 +491,18 @@ def _job_of(
 
 def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:
     """Complain of nodes, features and licences that the cluster does not have, as sbatch does."""
-    places = seen.places
-    for option, names in (("nodelist", places.required), ("exclude", places.excluded)):
+    for option, names in (("nodelist", seen.required), ("exclude", seen.excluded)):
         for name in names:
             if name not in site.nodes:
                 found.complain(option, f"unknown node {name!r}{nearest(name, site.nodes)}")
-    if unknown := unknown_features(places.features, site):
+    if unknown := unknown_features(seen.features, site):
         found.complain("constraint", f"no node has the feature {unknown[0]!r}")
     size, known = seen.size, {item.name for item in instance.cluster.resources}
     for name in (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task):
         if not is_gpu(name) and gres_resource(name) not in known:
             found.complain("gres", f"no node has the generic resource {name!r}")
     licences = {item.name for item in instance.cluster.shared}
-    for name, _ in licence_counts(places.licences):
+    for name, _ in licence_counts(seen.licences):
         if licence_name(name) not in licences:
             found.complain("licenses", f"unknown licence {name!r}")
 

@@ -48,30 +48,6 @@ class SlurmJobSize:
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmJobPlaces:
-    """Nodes, features, licences and reservation that a job requests."""
-
-    #: Required features as a Slurm expression (--constraint).
-    features: str = ""
-    #: Preferred features as a Slurm expression (--prefer).
-    preferred: str = ""
-    #: Requested licences as Slurm writes them (--licenses).
-    licences: str = ""
-    #: Names of the nodes that the job must have (--nodelist).
-    required: tuple[str, ...] = ()
-    #: Names of the nodes that the job must not have (--exclude).
-    excluded: tuple[str, ...] = ()
-    #: "none" (exclusive), "user", "mcs", "topo", "shared", "unknown" or "".
-    sharing: str = ""
-    #: Name of the reservation (--reservation), "" if none.
-    reservation: str = ""
-    #: Maximum number of leaf switches (--switches), 0 for any number.
-    switches: int = 0
-    #: Seconds for which the job waits for this number of switches, None if the cluster says.
-    switch_wait: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SlurmJob:
     """One record of squeue or ``scontrol show job``."""
 
@@ -121,8 +97,24 @@ class SlurmJob:
     dependency: str = ""
     #: Requested or allocated resources.
     size: SlurmJobSize = SlurmJobSize()
-    #: Requested nodes, features, licences and reservation.
-    places: SlurmJobPlaces = SlurmJobPlaces()
+    #: Required features as a Slurm expression (--constraint).
+    features: str = ""
+    #: Preferred features as a Slurm expression (--prefer).
+    preferred: str = ""
+    #: Requested licences as Slurm writes them (--licenses).
+    licences: str = ""
+    #: Names of the nodes that the job must have (--nodelist).
+    required: tuple[str, ...] = ()
+    #: Names of the nodes that the job must not have (--exclude).
+    excluded: tuple[str, ...] = ()
+    #: "none" (exclusive), "user", "mcs", "topo", "shared", "unknown" or "".
+    sharing: str = ""
+    #: Name of the reservation (--reservation), "" if none.
+    reservation: str = ""
+    #: Maximum number of leaf switches (--switches), 0 for any number.
+    switches: int = 0
+    #: Seconds for which the job waits for this number of switches, None if the cluster says.
+    switch_wait: float | None = None
     #: CPUs by node, of a running job; and MB by node.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Memory of a running job: MB by node.
@@ -245,15 +237,17 @@ class SlurmReservation:
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmSwitch:
-    """One switch of the network, above nodes or above other switches."""
+class SlurmLicence:
+    """Licences of one name, or one layer of them."""
 
-    #: Name of the switch.
+    #: Name of the licences.
     name: str
-    #: Names of the nodes connected to the switch.
-    nodes: tuple[str, ...] = ()
-    #: Names of the switches one level lower.
-    switches: tuple[str, ...] = ()
+    #: Number of all, of those that jobs use and of those that a reservation has.
+    total: float
+    used: float
+    reserved: float
+    #: Nodes of the layer of a hierarchical resource, "" if all nodes share the licences.
+    nodes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,18 +330,16 @@ class SlurmState:
     partitions: list[SlurmPartition] = field(default_factory=list)
     #: Records of the reservations.
     reservations: list[SlurmReservation] = field(default_factory=list)
-    #: Name to (total, used, reserved), summed over the layers of a hierarchical resource.
-    licences: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    #: Layers of hierarchical resources by name, as Slurm prints them.
-    layers: dict[str, list[str]] = field(default_factory=dict)
+    #: Records of the licences.
+    licences: list[SlurmLicence] = field(default_factory=list)
     #: Limits of associations and QOS.
     limits: list[SlurmLimit] = field(default_factory=list)
     #: Name of the network topology of the cluster in topology.yaml, "" if no input has it.
     network: str = ""
     #: Kinds of network topologies by name; that of topology.conf has an empty one.
     networks: dict[str, str] = field(default_factory=dict)
-    #: Switches of the network topology of the cluster.
-    switches: list[SlurmSwitch] = field(default_factory=list)
+    #: Nodes of each leaf switch of the network topology of the cluster.
+    leaves: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: Rows of sshare.
     shares: list[SlurmShare] = field(default_factory=list)
     #: Rows of sprio.
@@ -356,7 +348,7 @@ class SlurmState:
     ignored: IgnoredFiles = field(default_factory=IgnoredFiles)
     #: Sentences on jobs and nodes that only a file that is not read has.
     missing: list[str] = field(default_factory=list)
-    #: Settings from ``scontrol show config``.
+    #: Settings from ``scontrol show config``, by names in small letters.
     settings: dict[str, str] = field(default_factory=dict)
     #: Version of Slurm, "" if unknown.
     version: str = ""
@@ -364,3 +356,10 @@ class SlurmState:
     now: int | None = None
     #: Fields of records that nothing knows, by kind.
     unknown: dict[str, set[str]] = field(default_factory=dict)
+
+    def licences_by_name(self) -> dict[str, list[SlurmLicence]]:
+        """Return the licences by name, of a hierarchical resource its layers."""
+        found: dict[str, list[SlurmLicence]] = {}
+        for item in self.licences:
+            found.setdefault(item.name, []).append(item)
+        return found

@@ -59,9 +59,8 @@ class PartitionGroups:
     def __init__(self, seen: SlurmState) -> None:
         self.partitions = {item.name: item for item in seen.partitions}
         self.nodes = _nodes_of(seen)
-        settings = {name.lower(): value for name, value in seen.settings.items()}
         #: Whether priorities depend on the partition.
-        self.by_factor = settings.get("priorityweightpartition", "0").strip() not in ("", "0")
+        self.by_factor = seen.settings.get("priorityweightpartition", "0") not in ("", "0")
         limited = {row.name for row in seen.limits if row.of == "qos"}
         #: Partitions whose QOS has limits.
         self.limited = {item.name for item in seen.partitions if item.qos in limited}

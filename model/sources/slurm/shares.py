@@ -10,7 +10,8 @@ from typing import Any
 from ...errors import InputError, Problem
 from .. import slurm_values as values
 from ..lsf_state.values import Text
-from .fields import FIELDS, RecordKind, SlurmRecord
+from .fields import SHARES, RecordKind, SlurmRecord
+from .records import with_parents
 from .seen import SlurmPriority, SlurmShare
 
 #: Heads of the two tables, with or without -P.
@@ -34,7 +35,7 @@ NORMALISED = re.compile(r"\s\d\.\d{7,}(?:\s|$)")
 #: RawShares of an association that takes its parent's (JSON).
 _OF_PARENT = 0x7FFFFFFF
 _DASHES = re.compile(r"-+")
-_COLUMNS = tuple(name for row in FIELDS if row.of == "share" for name in row.text)
+_COLUMNS = tuple(name for row in SHARES for name in row.text)
 
 
 def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
@@ -76,8 +77,8 @@ def _cells(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 def _with_parents(
     kind: RecordKind, source: str, names: Sequence[str], rows: Sequence[tuple[int, list[str]]]
 ) -> Iterator[SlurmRecord]:
-    """Yield records; the parent of an account is the last one before that is indented less."""
-    above: list[tuple[int, str]] = []
+    """Yield records with the parents of accounts."""
+    tables, places = [], []
     for number, cells in rows:
         where = f"{source}:{number}"
         if len(cells) < len(names):
@@ -88,15 +89,11 @@ def _with_parents(
             if fields.get(column, "").rstrip().endswith("+"):
                 wrong = f"{column}: {fields[column].strip()!r} is truncated"
                 raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
-        written = fields.get("Account", "")
-        level, name = len(written) - len(written.lstrip()), written.strip()
-        found: dict[str, Any] = {key: cell.strip() for key, cell in fields.items()}
-        if not found.get("User"):
-            while above and above[-1][0] >= level:
-                above.pop()
-            if above:
-                found["Parent"] = above[-1][1]
-            above.append((level, name))
+        tables.append(fields)
+        places.append(where)
+    for where, (parent, row) in zip(places, with_parents(tables, "Account", "User"), strict=True):
+        found: dict[str, Any] = {key: cell.strip() for key, cell in row.items()}
+        found |= {"Parent": parent} if parent else {}
         yield SlurmRecord(kind, found, is_text=True, where=where)
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 from ...cluster import Cluster, ComputeUnit, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
@@ -24,7 +25,7 @@ from ...slurm_version import PARTS_OF_TASKS, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .priorities import priority_text
-from .seen import SlurmNode, SlurmPartition, SlurmState, SlurmSwitch
+from .seen import SlurmNode, SlurmPartition, SlurmState
 from .select_words import words_of
 from .several_partitions import PartitionGroups
 
@@ -47,8 +48,13 @@ def read_networks(text: Text, seen: SlurmState) -> None:
     Raises ValueError with what is wrong.
     """
     if not OF_YAML.search(text.content):
-        seen.switches = _switches(text)
-        seen.networks[""] = "tree" if seen.switches else "block"
+        seen.networks[""] = "tree" if SWITCHES.search(text.content) else "block"
+        for number, line in enumerate(text.content.splitlines(), start=1):
+            facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
+            try:
+                _add_switch(seen, *map(facts.get, ("switchname", "nodes", "switches")))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
         return
     listed = parse(text.content, text.source, json_text=False)
     if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
@@ -60,72 +66,24 @@ def read_networks(text: Text, seen: SlurmState) -> None:
     seen.network = str(default["topology"])
     tree = default.get("tree")
     for item in tree.get("switches") or () if isinstance(tree, Mapping) else ():
-        lists = [values.host_list(item.get(what) or "") for what in ("nodes", "children")]
-        seen.switches += [SlurmSwitch(name, *lists) for name in values.host_list(item["switch"])]
+        _add_switch(seen, item["switch"], item.get("nodes"), item.get("children"))
 
 
-def _switches(text: Text) -> list[SlurmSwitch]:
-    found = []
-    for number, line in enumerate(text.content.splitlines(), start=1):
-        facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
-        if not SWITCHES.match(line):
-            continue
-        try:
-            lists = [values.host_list(facts.get(what, "")) for what in ("nodes", "switches")]
-            for name in values.host_list(facts["switchname"]):
-                found.append(SlurmSwitch(name, *lists))
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-    return found
+def _add_switch(seen: SlurmState, names: Any, nodes: Any, below: Any) -> None:
+    """Add leaf switches: those with switches below have no say in ``--switches``."""
+    switches, inside, others = map(values.host_list, (names, nodes, below))
+    if not others:
+        seen.leaves |= dict.fromkeys(switches, inside)
 
 
-def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[ComputeUnit, ...]]:
-    """Return unit types, finest first (``leaf``, ``level1`` …), and units with known nodes.
-
-    If the switches do not form a regular tree, only the leaf switches become units.
-    """
-    switches = {item.name: item for item in seen.switches}
-    nodes = {node.name for node in seen.nodes}
-    heights = {name: _height(name, switches) for name in switches}
-    regular = _is_regular(switches, heights)
-    parents = {child: item.name for item in seen.switches for child in item.switches}
-    names = {name: f"switch_{name}" if name in nodes else name for name in switches}
-    hosts: dict[str, tuple[str, ...]] = {}
-    home: dict[str, str] = {}
-    units = []
-    for name in sorted(switches, key=lambda name: heights[name]):
-        item, height = switches[name], heights[name]
-        if height and not regular:
-            continue
-        if height:
-            inside = [host for child in item.switches for host in hosts.get(child, ())]
-        else:
-            inside = [host for host in item.nodes if host in nodes]
-            inside = [host for host in inside if home.setdefault(host, name) == name]
-        hosts[name] = tuple(dict.fromkeys(inside))
-        if inside:
-            above = parents.get(name) if regular else None
-            kind = f"level{height}" if height else LEAF
-            units.append(ComputeUnit(names[name], kind, hosts[name], names.get(above or "")))
-    if not regular:
-        notes.append("switches are no regular tree: the lowest are read alone")
-    return tuple(dict.fromkeys(unit.type for unit in units)), tuple(units)
-
-
-def _height(name: str, switches: Mapping[str, SlurmSwitch], above: Sequence[str] = ()) -> int:
-    """Return the number of levels below a switch; switches above it do not count again."""
-    below = [child for child in switches[name].switches if child in switches and child not in above]
-    return max((1 + _height(child, switches, (*above, name)) for child in below), default=0)
-
-
-def _is_regular(switches: Mapping[str, SlurmSwitch], heights: Mapping[str, int]) -> bool:
-    """Return whether each switch is known and has at most one parent, one level above it."""
-    children = [child for item in switches.values() for child in item.switches]
-    return len(children) == len(set(children)) and all(
-        heights.get(child) == heights[item.name] - 1
-        for item in switches.values()
-        for child in item.switches
-    )
+def units_of(seen: SlurmState) -> Iterator[ComputeUnit]:
+    """Yield the leaf switches with known nodes, each node in the first one."""
+    names = {node.name for node in seen.nodes}
+    left = set(names)
+    for name, listed in seen.leaves.items():
+        if inside := tuple(host for host in dict.fromkeys(listed) if host in left):
+            yield ComputeUnit(f"switch_{name}" if name in names else name, LEAF, inside)
+            left.difference_update(inside)
 
 
 #: Alternatives in brackets, and features that every node must have before and behind them.
@@ -298,7 +256,7 @@ class SlurmSite:
 
 def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     """Return how the cluster allocates, from ``scontrol show config``."""
-    settings = {name.lower(): value for name, value in seen.settings.items()}
+    settings = seen.settings
     select = settings.get("selecttype", "")
     kinds = {word.lower() for word in settings.get("selecttypeparameters", "").split(",") if word}
     if not seen.settings:
@@ -336,9 +294,9 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             item.name: replace(item, network=_own_network(item, seen)) for item in seen.partitions
         },
         features=frozenset(feature_name(name) for node in seen.nodes for name in node.features),
-        memory_per_node=_finite(settings.get("defmempernode")),
-        memory_per_cpu=_finite(settings.get("defmempercpu")),
-        leaf=LEAF if seen.switches else "",
+        memory_per_node=values.finite_megabytes(settings.get("defmempernode")),
+        memory_per_cpu=values.finite_megabytes(settings.get("defmempercpu")),
+        leaf=LEAF if seen.leaves else "",
         splits_tasks=_splitting(seen.version),
         matching=frozenset(_matching(seen)),
         network=_network(seen, settings.get("topologyplugin", "")),
@@ -376,16 +334,11 @@ def _own_network(item: SlurmPartition, seen: SlurmState) -> str:
 def _matching(seen: SlurmState) -> dict[str, MatchingOr]:
     """Return the constraints of jobs whose nodes must have one common feature, by resource."""
     by_node = {node.name: node.features for node in seen.nodes}
-    return matching_ors((job.places.features for job in seen.jobs), by_node)
+    return matching_ors((job.features for job in seen.jobs), by_node)
 
 
 def _splitting(version: str) -> str:
     return version if version_number(version) in PARTS_OF_TASKS else ""
-
-
-def _finite(text: str | None) -> float | None:
-    found = values.megabytes(text) if text else None
-    return None if found is None or math.isinf(found) or not found else found
 
 
 def constraint_names(text: str) -> list[str]:
@@ -406,7 +359,7 @@ def cluster_of(
     others = sorted({gres_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
-    requested = (constraint_names(job.places.features) for job in seen.jobs)
+    requested = (constraint_names(job.features) for job in seen.jobs)
     features = facts.features.union(*(map(feature_name, names) for names in requested))
     definitions = [ResourceDefinition(name, "boolean") for name in sorted(features)]
     definitions += [ResourceDefinition(name) for name in others]
@@ -423,14 +376,14 @@ def cluster_of(
         for host, node in zip(hosts, seen.nodes, strict=True)
     )
     shared = []
-    for name, (total, _, _) in sorted(seen.licences.items()):
+    for name, layers in sorted(seen.licences_by_name().items()):
         definitions.append(ResourceDefinition(licence_name(name)))
-        shared.append(SharedResource(licence_name(name), total))
-    types, units = units_of(seen, notes)
+        shared.append(SharedResource(licence_name(name), sum(item.total for item in layers)))
+    units = tuple(units_of(seen))
     return Cluster(
         hosts,
-        unit_types=types,
-        default_unit_type=types[0] if types else None,
+        unit_types=(LEAF,) if units else (),
+        default_unit_type=LEAF if units else None,
         units=units,
         resources=tuple(definitions),
         shared=tuple(shared),
@@ -588,7 +541,7 @@ def select_text(facts: SlurmSite) -> str:
     words += ["memory"] if facts.has_memory else []
     words += ["linear"] if facts.whole_nodes else []
     words += [f"TopologyPlugin=topology/{facts.network}"] if facts.network not in _FLAT else []
-    words += _memory_words("", facts.memory_per_node, facts.memory_per_cpu)
+    words += _memory_words("", facts)
     for item in facts.partitions.values():
         if item.sharing != "NO":
             words.append(f"{item.name}:OverSubscribe={item.sharing.replace(':', '/')}")
@@ -596,12 +549,12 @@ def select_text(facts: SlurmSite) -> str:
             words.append(f"{item.name}:MaxNodes={item.max_nodes}")
         if item.network:
             words.append(f"{item.name}:TopologyPlugin={item.network.replace(' ', '/')}")
-        words += _memory_words(f"{item.name}:", item.memory_per_node, item.memory_per_cpu)
+        words += _memory_words(f"{item.name}:", item)
     return ",".join(words)
 
 
-def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) -> list[str]:
-    named = (("DefMemPerNode", per_node), ("DefMemPerCPU", per_cpu))
+def _memory_words(prefix: str, of: SlurmSite | SlurmPartition) -> list[str]:
+    named = (("DefMemPerNode", of.memory_per_node), ("DefMemPerCPU", of.memory_per_cpu))
     return [f"{prefix}{name}={size:g}" for name, size in named if size]
 
 
@@ -621,8 +574,8 @@ def site_of(instance: Instance) -> SlurmSite:
         partitions={queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
         features=frozenset(name for host in hosts for name in host.booleans),
-        memory_per_node=_finite(own.get("DefMemPerNode")),
-        memory_per_cpu=_finite(own.get("DefMemPerCPU")),
+        memory_per_node=values.finite_megabytes(own.get("DefMemPerNode")),
+        memory_per_cpu=values.finite_megabytes(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
         splits_tasks=_splitting(instance.params.scheduler_version),
         matching=frozenset(filter(is_matching, (r.name for r in instance.cluster.resources))),
@@ -645,8 +598,8 @@ def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartitio
         max_nodes=int(words.get("MaxNodes", "0")) or None,
         sharing=words.get("OverSubscribe", "NO").replace("/", ":"),
         network=words.get("TopologyPlugin", ""),
-        memory_per_node=_finite(words.get("DefMemPerNode")),
-        memory_per_cpu=_finite(words.get("DefMemPerCPU")),
+        memory_per_node=values.finite_megabytes(words.get("DefMemPerNode")),
+        memory_per_cpu=values.finite_megabytes(words.get("DefMemPerCPU")),
     )
 
 
@@ -654,8 +607,7 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
     """Return the parameters of an instance made from Slurm's output."""
     names = [item.name for item in seen.partitions] or list(_named(seen)) or ["default"]
     default = next((item.name for item in seen.partitions if item.default), names[0])
-    settings = {name.lower(): value for name, value in seen.settings.items()}
-    parameters = settings.get("schedulerparameters", "")
+    parameters = seen.settings.get("schedulerparameters", "")
     return Params(
         default_queue=default,
         family="Slurm",
@@ -665,5 +617,5 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=loop_number(parameters, "bf_interval"),
         time_reserve_numjobs=loop_number(parameters, "bf_max_job_test"),
-        max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
+        max_job_array_size=values.whole(seen.settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )

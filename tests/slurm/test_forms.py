@@ -1,0 +1,127 @@
+"""Fields that versions of Slurm print, beside those of the recordings: read, named or inert."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import slotwise as sw
+
+from tests.slurm.test_enumerated import FORMS, Asked, listings, shown
+from tests.slurm.test_import import instance_of
+
+pytestmark = pytest.mark.behaviour("SLU-01")
+RUNNING = [Asked(1, 2, 60, held=(("n1", 2),)), Asked(2, 3, 60, held=(("n3", 3),))]
+PENDING = [Asked(10, 4, 30, is_fixed=True), Asked(11, 3, 30, required="n1")]
+#: What scontrol and JSON (v0.0.39 to v0.0.45) print of some jobs and nodes, without a say.
+INERT = (
+    "BurstBufferState=x ClusterFeatures=(null) ContainerID=c CronJob=Yes CrontabSpec=x "
+    "FedOrigin=a FailedNode=n9 GresEnforceBind=Yes KillOnInvalidDependent=Yes OOMKillStep=0 "
+    "SELinuxContext=x SLUID=s1 StepMgrEnabled=Yes MemUpdate=1%@2min ThreadSpec=0"
+)
+RESERVATION = (
+    f"ReservationName=m StartTime={shown(7200)} EndTime={shown(10800)} Nodes=n3 NodeCnt=1 "
+    "Flags=MAINT TRES=cpu=4 AllowedPartitions=(null) QOS=(null) Users=root Groups=(null) "
+    "Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null) Comment=a b\n"
+)
+
+
+def texts_with(form: str, job: int = 0, more: str = "", **fields: Any) -> dict[str, str]:
+    """The queue in a form, one job with more fields; of text: more."""
+    texts = listings(RUNNING, PENDING, form)
+    if "jobs.json" not in texts:
+        lines = texts["jobs.txt"].splitlines()
+        lines = [f"{line} {more}" if f"JobId={job} " in line else line for line in lines]
+        return {**texts, "jobs.txt": "\n".join(lines)}
+    document = json.loads(texts["jobs.json"])
+    for item in document["jobs"]:
+        item.update(fields if item["job_id"] == job else {})
+    return {**texts, "jobs.json": json.dumps(document)}
+
+
+def starts_of(texts: dict[str, str], method: str = "optimal") -> dict[str, tuple[int | None, bool]]:
+    plan = sw.plan(instance_of(texts), method, effort=0.5)  # type: ignore[arg-type]
+    return {item.job: (item.start, item.proved) for item in plan}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_more_nodes_than_named_ones(form: str) -> None:
+    """Job 11 (-w n1 -n 3) has n1 and others: now n1 and n3."""
+    texts = listings(RUNNING, PENDING, form)
+    assert starts_of(texts) == {"10": (0, True), "11": (0, True)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inert_fields_take_no_proof(form: str) -> None:
+    plain = starts_of(listings(RUNNING, PENDING, form))
+    more = {"container_id": "c", "failed_node": "n9", "flags": ["CRON_JOB"]}
+    texts = texts_with(form, 10, INERT, **more)
+    texts["nodes.txt"] = texts["nodes.txt"].replace(
+        "Weight=1", "BcastAddr=n CpuBind=cores RestrictedCoresPerGPU=x TLSCertTokenSet=no Weight=1"
+    )
+    texts["partition.txt"] = texts["partition.txt"].replace(
+        "State=UP", "PowerDownOnIdle=NO State=UP"
+    )
+    assert starts_of({**texts, "reservation.txt": RESERVATION}) == plain
+    assert all(proved for _, proved in plain.values())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_choice_of_nodes_is_named_for_its_job_alone(form: str) -> None:
+    texts = texts_with(form, 11, "SpreadJob=Yes", flags=["SPREAD_JOB", "DEPENDENT"])
+    proved = {job for job, (_, proved) in starts_of(texts).items() if proved}
+    assert proved == {"10"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("nodes", [2, 1])
+def test_a_fixed_number_of_nodes_has_the_named_one(form: str, nodes: int) -> None:
+    """-w n3 with two tasks a node: n3 has one free CPU for an hour."""
+    job = Asked(10, 2 * nodes, 30, nodes, is_fixed=True, per_node=2, required="n3")
+    texts = listings(RUNNING, [job], form)
+    for method in ("slurm", "optimal"):
+        assert starts_of(texts, method)["10"][0] == 3600, method
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_resources_of_tasks(form: str) -> None:
+    """CPUs of tasks are -c, licences of tasks are licences: 3 of 2."""
+    cpus = texts_with(form, 10, "TresPerTask=cpu=1", tres_per_task="cpu=1")
+    assert starts_of(cpus) == starts_of(listings(RUNNING, PENDING, form))
+    few = texts_with(form, 11, "TresPerTask=license/lic=1", tres_per_task="license/lic=1")
+    assert "11" not in starts_of(few)
+    enough = {**few, "licenses.txt": few["licenses.txt"].replace("Total=2", "Total=3")}
+    assert starts_of(enough) == starts_of(listings(RUNNING, PENDING, form))
+
+
+def test_switches_by_the_name_of_older_json() -> None:
+    """required_switches was minimum_switches up to v0.0.41."""
+    switches = {"topology.txt": "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\n"}
+    found = [
+        instance_of({**texts_with("v0.0.42", 11, **{name: 1}), **switches})
+        for name in ("required_switches", "minimum_switches")
+    ]
+    assert found[0].pending == found[1].pending
+    assert "cu[type=leaf:maxcus=1]" in found[0].pending[1].res_req[0]
+
+
+def test_a_reservation_of_a_qos_is_for_the_jobs_that_are_in_it() -> None:
+    changed = RESERVATION.replace("QOS=(null) Users=root", "QOS=high Users=root")
+    texts = listings(RUNNING, PENDING, "26.05.3")
+    users = [
+        instance_of({**texts, "r.txt": text}).advance_reservations[0].users
+        for text in (RESERVATION, changed)
+    ]
+    assert users == [("root",), ("all",)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("state", ["BLOCKED", "EXTERNAL"])
+def test_nodes_that_slurm_does_not_schedule(form: str, state: str) -> None:
+    texts = listings(RUNNING, PENDING[:1], form)
+    texts["nodes.txt"] = texts["nodes.txt"].replace("State=IDLE", f"State=IDLE+{state}")
+    found = instance_of(texts)
+    assert [item.status for item in found.cluster.hosts] == ["ok", "closed_Adm", "ok"]
+    assert starts_of(texts)["10"] == (3600, False)
+    assert any(f"n2 is {state}" in item.what for item in found.omissions)
