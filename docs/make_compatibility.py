@@ -23,8 +23,8 @@ INTRODUCTION = """\
 # What Slotwise does as LSF does
 
 Every row of behaviour that Slotwise follows, the tests that prove it, and what differs. A test is
-counted for a row when it carries the row's mark; it fails if the behaviour is lost. Decisions where
-the sources are silent or disagree stand in [semantics.md](dev/semantics.md).
+counted for a row if it has the row's mark and fails without the behaviour. If the sources
+are silent or disagree, [semantics.md](dev/semantics.md) has the decision.
 """
 MADE = "This file is made from `docs/behaviours.yaml` and the tests' marks: `make docs`.\n"
 

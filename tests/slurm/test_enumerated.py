@@ -77,15 +77,15 @@ def splits(total: int, count: int, each: list[int]) -> Iterator[tuple[int, ...]]
                 yield (first, *rest)
 
 
-#: (begin, end, placement, licences) of every job that has a place.
-Schedule = frozenset[tuple[int, int, Placement, int]]
+#: (begin, end, placement, licences, id) of every job that has a place.
+Schedule = frozenset[tuple[int, int, Placement, int, int]]
 
 
 def fits(schedule: Schedule, begin: int, end: int, placement: Placement, licences: int) -> bool:
-    for time in {begin, *(b for b, _, _, _ in schedule if begin < b < end)}:
+    for time in {begin, *(item[0] for item in schedule if begin < item[0] < end)}:
         there = [item for item in schedule if item[0] <= time < item[1]]
         used = dict.fromkeys(NODES, 0)
-        for _, _, held, _ in there:
+        for _, _, held, _, _ in there:
             for name, count in held:
                 used[name] += count
         if any(used[name] + count > CPUS for name, count in placement):
@@ -100,17 +100,17 @@ def earliest_in_order(running: list[Asked], pending: list[Asked]) -> list[int | 
     it allows: all of them are followed.
     """
     schedules: set[Schedule] = {
-        frozenset((0, job.minutes, job.held, job.licences) for job in running)
+        frozenset((0, job.minutes, job.held, job.licences, job.id) for job in running)
     }
     starts: list[int | None] = []
     for job in pending:
         best, found = 10**9, set[Schedule]()
         for schedule in schedules:
-            for begin in sorted({0, *(end for _, end, _, _ in schedule)}):
+            for begin in sorted({0, *(end for _, end, _, _, _ in schedule)}):
                 if begin > best:
                     break
                 made = [
-                    schedule | {(begin, begin + job.minutes, placement, job.licences)}
+                    schedule | {(begin, begin + job.minutes, placement, job.licences, job.id)}
                     for placement in job.placements()
                     if fits(schedule, begin, begin + job.minutes, placement, job.licences)
                 ]
