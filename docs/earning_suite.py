@@ -6,10 +6,10 @@
 
 As `docs/earning_tests.py` does it for a folder, with these differences. Of a function that has
 several cases the first CASES run, and no more once they took SPENT seconds. A function costs its
-lines, those of the helpers that it alone needs, and as the first of its file those of the file, and
-MORE if the file imports what is behind a door; it is chosen while it takes a branch for each ten
-lines. In the rooms of WORTH_TWO a branch is to be taken by two. Functions that a document names,
-whose behaviour has no other mark, and files of KEPT stay anyway, and what was not recorded.
+lines, and as the first of its file the lines there that belong to no test, and MORE if the file
+imports what is behind a door; it is chosen while it takes a branch for each ten lines. In the rooms
+of WORTH_TWO a branch is to be taken by two. Functions that a document names, whose behaviour has no
+other mark, and files of KEPT stay anyway, and what was not recorded.
 `check` takes for chosen what .cache/earning/choice.json says, or, with --now, what is in the tree:
 run it in a tree of the tests as they were.
 """

@@ -450,9 +450,7 @@ class Plan(_Indexed, JobTable[PlannedJob]):
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
             **data_of(self, "rounded?"),
             **data_of(self, "cut?"),
-            **data_of(self, "margin? behind? suspended?"),
-            **({"refused": True} if self.refused else {}),
-            **data_of(self, "changes? notes omissions"),
+            **data_of(self, "margin? behind? suspended? refused? changes? notes omissions"),
         }
 
     def columns(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -54,6 +54,28 @@ class FinishedJob:
     from_host: str = ""
     #: Licence project of -Lp, "" if none.
     license_project: str = ""
+
+
+class SlotsInUse:
+    """How many slots of each host finished jobs had in use together."""
+
+    def __init__(self) -> None:
+        #: Starts and ends by host, and the slots then taken (negative: released).
+        self._changes: dict[str, tuple[array[int], array[int]]] = {}
+
+    def add(self, job: FinishedJob) -> None:
+        """Count a job that has started."""
+        for name, slots in job.hosts.items():
+            times, changes = self._changes.setdefault(name, (array("q"), array("q")))
+            times.extend((job.start, job.end))
+            changes.extend((slots, -slots))
+
+    def most(self) -> Iterator[tuple[str, int]]:
+        """Yield each host with its maximum at an instant; ends count before starts."""
+        for name, columns in sorted(self._changes.items()):
+            times, slots = map(np.asarray, columns)
+            used = np.cumsum(slots[np.lexsort((slots, times))])
+            yield name, max(int(used.max()), int(slots.max()))
 
 
 _WHOLE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from ..instance import Instance
 from ..job import Job, RunningJob
 from ..workload import NO_REQUEST, Workload, canonical
 from .acct import AcctJobs, read_acct
-from .finished_jobs import FinishedJob
+from .finished_jobs import FinishedJob, SlotsInUse
 from .swf import RecordedStarts, SwfJobs, SwfLog, read_swf, with_estimates
 
 NO_HOSTS = (
@@ -244,18 +243,10 @@ def _zone(cluster: Instance | None) -> tzinfo:
 
 def _seen(jobs: Iterable[FinishedJob]) -> Instance:
     """Return hosts as the records show them: slots are the maximum in use."""
-    changes: dict[str, tuple[array[int], array[int]]] = {}
+    use = SlotsInUse()
     for job in jobs:
-        for host, slots in job.hosts.items():
-            times, more = changes.setdefault(host, (array("q"), array("q")))
-            times.extend((job.start, job.end))
-            more.extend((slots, -slots))
-    hosts = []
-    for name in sorted(changes):
-        when, more_then = (np.array(column, dtype=np.int64) for column in changes[name])
-        in_use = np.cumsum(more_then[np.lexsort((more_then, when))])
-        hosts.append(Host(name, int(max(in_use.max(), more_then.max()))))
-    return Instance(Cluster(tuple(hosts)), queues=())
+        use.add(job)
+    return Instance(Cluster(tuple(Host(name, most) for name, most in use.most())), queues=())
 
 
 # Snapshots of a pool of identical processors as instances.

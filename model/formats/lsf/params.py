@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any, get_args
 
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
@@ -21,127 +22,29 @@ from .lines import Place, Problems, Value
 # Names and meanings are those of the LSF 7 and 10.1 configuration references.
 
 
+def _rows() -> Iterator[tuple[str, str, str]]:
+    """Yield the parameters without a counterpart: name, what it concerns, and what it would do.
+
+    Those that concern nothing rarely or never have an effect on starts. The others concern the
+    jobs of the queue, application, user or host that has them, by the effect of an omission, jobs
+    that request a resource, jobs of others too, or those of a configuration (`only`).
+    """
+    text = resources.files(__package__).joinpath("parameters.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines()[1:]:
+        name, concerns, reason, *_ = (*line.split("\t"), "", "")
+        yield name, concerns, reason
+
+
+_CONCERNS = {name: concerns for name, concerns, _ in _rows()}
 #: Parameters without a counterpart that have a say in starts, and what they would do.
-CHANGES_ANSWERS = {
-    "ABSOLUTE_PRIORITY": "jobs are ordered by an absolute priority, here by fairshare or FCFS",
-    "ALLOCATION_PLANNER": "the allocation planner plans ahead; here the chosen method does",
-    "APPS": "limits by application profile are not applied",
-    "CONCURRENT_JOBS": "not applied: fewer jobs may run at once",
-    "DEFAULT_APPLICATION": "jobs without -app belong to this profile, here to none",
-    "DEFAULT_EXTSCHED": "topology options of an external scheduler are not read",
-    "DEFAULT_HOST_SPEC": "run limits count on this host's processor; see CPU factors",
-    "DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
-    "DEFAULT_USER_GROUP": "jobs without -G belong to this group, here to none",
-    "DISPATCH_BY_QUEUE": "jobs start before all queues were looked at; here after that",
-    "ELIGIBLE_PEND_JOBS": "not applied: more jobs may be looked at in a cycle",
-    "ELIGIBLE_PEND_TIME_LIMIT": "not applied",
-    "ENABLE_JOB_INTERVAL": "not applied",
-    "ENFORCE_ONE_UG_LIMITS": "not applied: limits of groups count jobs of one group only",
-    "ENFORCE_UG_TREE": "not applied: limits of groups count for the groups below",
-    "EXTENDABLE_RUNLIMIT": "a job may run on beyond its limit; here the limit ends it",
-    "GLOBAL_FAIRSHARE": "what other clusters have used counts; here this cluster's use alone",
-    "GLOBAL_LIMITS": "limits count the jobs of other clusters too; here this cluster's alone",
-    "GPU_RUN_TIME_FACTOR": "the run time of GPUs counts for priorities; here it does not",
-    "HOSTLIMIT_PER_JOB": "the number of hosts of a job is not limited",
-    "IGNORE_DEADLINE": "jobs start although their window closes before they end; here they wait",
-    "INTERRUPTIBLE_BACKFILL": "jobs may run in a gap and be stopped; here only if they end in time",
-    "JOBS_PER_SCHED_CYCLE": "not applied: more jobs may start in a cycle",
-    "JOB_RUNLIMIT_RATIO": "not applied: run limits are as they were given",
-    "JOB_SCHEDULING_INTERVAL": "the cycle length is taken from MBD_SLEEP_TIME",
-    "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
-    "LSB_DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
-    "LSB_ENABLE_HPC_ALLOCATION": "jobs with affinity[] hold slots by their units; here by tasks",
-    "LSB_HJOB_PER_SESSION": "not applied: a host may take more jobs in a cycle",
-    "LSB_MAX_JOB_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
-    "LSB_PTILE_PACK": "the last host of span[ptile] is chosen otherwise; here as without it",
-    "LSB_RC_EXTERNAL_HOST_FLAG": "see RC_HOSTS",
-    "LSF_CGROUP_CORE_AUTO_CREATE": "each slot of any job is a core; here of jobs with affinity[]",
-    "MAX_JOBS_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
-    "MAX_JOB_PREEMPT": "a job is preempted so many times at most; here as often as need be",
-    "MAX_TOTAL_TIME_PREEMPT": "a job is preempted for so long at most; here as long as it takes",
-    "MEMLIMIT": "it ends jobs that use more memory; here no job is ended for that",
-    "MEMLIMIT_TYPE": "see MEMLIMIT",
-    "NEW_JOB_SCHED_DELAY": "a new job waits so long for its first cycle; here none does",
-    "NO_PREEMPT_FINISH_TIME": "jobs near their end are not preempted; here they may be",
-    "NO_PREEMPT_INTERVAL": "a job that was resumed is not preempted for a while; here it may be",
-    "NO_PREEMPT_RUN_TIME": "jobs that have run so long are not preempted; here they may be",
-    "NQS_QUEUES": "jobs are forwarded elsewhere; here they are not",
-    "ORPHAN_JOB_TERM_GRACE_PERIOD": "orphaned jobs are ended; here they wait",
-    "PEND_TIME_LIMIT": "not applied",
-    "PLAN": "the allocation planner plans ahead; here the chosen method does",
-    "PREEMPTABLE_RESOURCES": "jobs are preempted for these resources too; here for slots",
-    "PREEMPTION_WAIT_TIME": "preemption for licences waits; here there is none",
-    "PREEMPT_FOR": "preemption counts and chooses otherwise; here as without it",
-    "PREEMPT_JOBTYPE": "exclusive and backfill jobs may be preempted; here as without it",
-    "RCVJOBS_FROM": "jobs come from other clusters; here only from this one",
-    "RC_DEMAND_POLICY": "see RC_HOSTS",
-    "RC_HOSTS": "waiting jobs borrow hosts from a cloud; here there are none but those listed",
-    "RELAX_JOB_DISPATCH_ORDER": "jobs may start out of order; here in order",
-    "RERUNNABLE": "jobs start anew when their host fails; here they end with it",
-    "RESUME_COND": "not applied: jobs that loads suspended go on by thresholds alone",
-    "ROUND_ROBIN": "users take turns; here jobs go in order of submission",
-    "RUNWINDOW": "the host takes jobs at certain times only; here at all times",
-    "SNDJOBS_TO": "jobs are forwarded to other clusters; here they are not",
-    "STOP_COND": "not applied: loads suspend jobs by thresholds alone",
-    "SWAPLIMIT": "it ends jobs that use more memory; here no job is ended for that",
-    "TERMINATE_WHEN": "jobs are ended where others would be suspended; here they are suspended",
-    "TIME_BASED_RES_REQ": "requirements by time of day are not read",
-    "TRACK_ELIGIBLE_PENDINFO": "priorities grow by the time a job is eligible; here by all of it",
-    "USE_SUSP_SLOTS": "low priority jobs may take slots of suspended ones; here they may not",
-}
-CHANGES_ANSWERS["RERUN"] = CHANGES_ANSWERS["RERUNNABLE"]
+CHANGES_ANSWERS = {name: reason for name, _, reason in _rows() if reason}
 
 #: Values by which they do nothing.
 _OFF = frozenset(["", "-", "0", "0.0", "()", "N", "NO"])
 
-#: Of these, parameters by which a job can only end sooner than at its run limit, or which are of
-#: failing hosts or of jobs to come: what is proved by run limits stays true.
-_SOONER_ENDS = frozenset(
-    [
-        "ELIGIBLE_PEND_TIME_LIMIT",
-        "MEMLIMIT",
-        "MEMLIMIT_TYPE",
-        "ORPHAN_JOB_TERM_GRACE_PERIOD",
-        "PEND_TIME_LIMIT",
-        "RCVJOBS_FROM",
-        "RERUN",
-        "RERUNNABLE",
-        "SWAPLIMIT",
-    ]
-)
-#: Parameters that may let a job use resources longer than its run limit.
-_LATER_ENDS = frozenset(
-    [
-        "EXTENDABLE_RUNLIMIT",
-        "IGNORE_DEADLINE",
-        "JOB_RUNLIMIT_RATIO",
-        "RESUME_COND",
-        "RUNWINDOW",
-        "STOP_COND",
-    ]
-)
-#: Parameters of a queue or application that move jobs of others too.
-_OF_OTHERS = frozenset(
-    [
-        "ALLOCATION_PLANNER",
-        "DISPATCH_BY_QUEUE",
-        "PLAN",
-        "RELAX_JOB_DISPATCH_ORDER",
-        "USE_SUSP_SLOTS",
-    ]
-)
-#: Parameters that only affect jobs whose requirement has such a part.
-_OF_RESOURCES = {"LSB_PTILE_PACK": PTILE, "LSB_ENABLE_HPC_ALLOCATION": AFFINITY}
 #: Configuration that a parameter needs to have an effect.
 PREEMPTION, FAIRSHARE, GROUP_LIMITS = "preemption", "fairshare", "limits of user groups"
 GROWING = "job priorities that grow"
-#: Parameters that do something where that is configured alone.
-_ONLY_WITH = {
-    **{name: PREEMPTION for name in CHANGES_ANSWERS if "PREEMPT" in name},
-    **dict.fromkeys(("GLOBAL_FAIRSHARE", "GPU_RUN_TIME_FACTOR"), FAIRSHARE),
-    "TRACK_ELIGIBLE_PENDINFO": GROWING,
-    **dict.fromkeys(("ENFORCE_ONE_UG_LIMITS", "ENFORCE_UG_TREE"), GROUP_LIMITS),
-}
 
 
 def settled_scopes(document: Mapping[str, Any]) -> dict[str, Concerned | None]:
@@ -209,127 +112,18 @@ def effect_of(
 
 def is_inert(parameter: str) -> bool:
     """Return whether a parameter is known to have no effect on starts."""
-    return parameter in _KNOWN
+    return _CONCERNS.get(parameter) == ""
 
 
 def _concerned_by(parameter: str, scope: Mapping[str, tuple[str, ...]]) -> Concerned:
     """Return the jobs that a parameter of :data:`CHANGES_ANSWERS` may affect."""
-    if parameter in _SOONER_ENDS:
-        return Concerned(scope, "sooner ends")
-    if parameter in _ONLY_WITH:
-        return Concerned(only=_ONLY_WITH[parameter])
-    if parameter in _OF_RESOURCES:
-        return Concerned({"resources": (_OF_RESOURCES[parameter],)})
-    if parameter in _OF_OTHERS:
-        return Concerned()
-    return Concerned(scope, "later ends" if parameter in _LATER_ENDS else "starts")
-
-
-#: Other parameters of the references: known, rarely or never with an effect on starts.
-_KNOWN = frozenset(
-    [
-        "ADMINISTRATORS",
-        "AFFINITY",
-        "APP_PROFILE",
-        "CHKPNT",
-        "CHKPNT_DIR",
-        "CHKPNT_METHOD",
-        "CHKPNT_PERIOD",
-        "CHKPNT_INITPERIOD",
-        "CLEAN_PERIOD",
-        "COMMITTED_RUN_TIME",
-        "CONDENSE",
-        "CORELIMIT",
-        "CPU_FREQUENCY",
-        "DATALIMIT",
-        "DEFAULT_PROJECT",
-        "DESCRIPTION",
-        "DJOB_COMMFAIL_ACTION",
-        "DJOB_ENV_SCRIPT",
-        "DJOB_HB_INTERVAL",
-        "DJOB_RESIZE_GRACE_PERIOD",
-        "DOCKER_IMAGE_AFFINITY",
-        "ENABLE_DEFAULT_EADMIN_SUBMIT",
-        "ENABLE_EVENT_STREAM",
-        "ENABLE_EXIT_RATE_PER_SLOT",
-        "EXIT_RATE",
-        "EXEC_DRIVER",
-        "CONTAINER",
-        "FILELIMIT",
-        "GLOBAL_EXIT_RATE",
-        "GROUP_SUSP_ONLY",
-        "HOST_EXIT_RATE",
-        "IMPT_JOBBKLG",
-        "INTERACTIVE",
-        "JOB_ACTION_WARNING_TIME",
-        "JOB_CONTROLS",
-        "JOB_CWD",
-        "JOB_CWD_TTL",
-        "JOB_IDLE",
-        "JOB_INCLUDE_POSTPROC",
-        "JOB_OVERRUN",
-        "JOB_POSTPROC_TIMEOUT",
-        "JOB_PREPROC_TIMEOUT",
-        "JOB_SPOOL_DIR",
-        "JOB_STARTER",
-        "JOB_TERMINATE_INTERVAL",
-        "JOB_UNDERRUN",
-        "JOB_WARNING_ACTION",
-        "JOB_DEP_LAST_SUB",
-        "LOAD_INDICES",
-        "LOCAL_MAX_PREEXEC_RETRY",
-        "LSB_SUSPEND_BEFORE_SUBMIT",
-        "MANDATORY_EXTSCHED",
-        "MAX_ACCT_ARCHIVE_FILE",
-        "MAX_CONCURRENT_QUERY",
-        "MAX_EVENT_STREAM_SIZE",
-        "MAX_INFO_DIRS",
-        "MAX_JOB_ARRAY_SIZE",
-        "MAX_JOB_ATTA_SIZE",
-        "MAX_JOB_MSG_NUM",
-        "MAX_JOB_NUM",
-        "MAX_JOB_REQUEUE",
-        "MAX_JOBID",
-        "MAX_PEND_JOBS",
-        "MAX_PEND_SLOTS",
-        "MAX_PREEXEC_RETRY",
-        "MAX_RSCHED_TIME",
-        "MAX_SBD_CONNS",
-        "MAX_SBD_FAIL",
-        "MBD_EGO_CONNECT_TIMEOUT",
-        "MBD_REFRESH_TIME",
-        "MBD_USE_EGO_MXJ",
-        "MC_FAST_FORWARD",
-        "MIG",
-        "MIN_REFRESH_TIME",
-        "NEWJOB_REFRESH",
-        "NICE",
-        "PERSISTENT_HOST_ORDER",
-        "PG_SUSP_IT",
-        "POST_EXEC",
-        "PRE_EXEC",
-        "PRE_POST_EXEC_USER",
-        "PRIVILEGED_USER_FORCE_BKILL",
-        "PROCESSLIMIT",
-        "REMOTE_MAX_PREEXEC_RETRY",
-        "REQUEUE_EXIT_VALUES",
-        "RESIZABLE_JOBS",
-        "RESIZE_NOTIFY_CMD",
-        "SBD_SLEEP_TIME",
-        "SECURE_INFODIR_USER_ACCESS",
-        "SLA_TIMER",
-        "STACKLIMIT",
-        "SUB_TRY_INTERVAL",
-        "SUCCESS_EXIT_VALUES",
-        "SYSTEM_MAPPING_ACCOUNT",
-        "THREADLIMIT",
-        "USE_PAM_CREDS",
-        "USER_ADVANCE_RESERVATION",
-        "USER_SHARES_ADMIN",
-        "GROUP_ADMIN",
-        "ADMINISTRATOR",
-    ]
-)
+    concerns = _CONCERNS[parameter]
+    for effect in get_args(Change):
+        if concerns == effect:
+            return Concerned(scope, effect)
+    if concerns in (PTILE, AFFINITY):
+        return Concerned({"resources": (concerns,)})
+    return Concerned() if concerns == "others" else Concerned(only=concerns)
 
 
 def is_index(name: str, resources: Collection[str]) -> bool:
@@ -358,7 +152,7 @@ def note_rest(
             if effect := effect_of(parameter, value.text, _scope(entry)):
                 notes.may_differ(parameter, effect[0], where, effect[1])
             continue
-        if parameter not in _KNOWN and (
+        if parameter not in _CONCERNS and (
             meant := difflib.get_close_matches(parameter, taken, 1, 0.85)
         ):
             hint = f"unknown parameter {name} (did you mean '{meant[0]}'?): left out"

@@ -6,11 +6,8 @@ so a log of any length takes the memory of the cluster's busiest moment.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from ...changes import CLOSED, OPEN, HostStatus
 from ...cluster import Host
@@ -19,7 +16,7 @@ from ...input_limits import limits
 from ...instance import Instance
 from ...job import too_many_elements
 from ...workload import Workload
-from ..finished_jobs import FinishedJob
+from ..finished_jobs import FinishedJob, SlotsInUse
 from ..log_lines import BadRecords
 from . import log_records as r
 from .bhosts import SeenHost
@@ -470,29 +467,19 @@ def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: 
     together on each host, for which every job of the log is kept in memory.
     """
     moment = Moment(at)
-    uses: dict[str, tuple[array[int], array[int]]] = {}  # begins and ends, and slots then taken
+    use = SlotsInUse()
     for job in jobs:
         moment.first = job.submit if moment.first is None else min(moment.first, job.submit)
         moment.last = max(moment.last, job.end)
         if hosts and job.start:
-            for name, slots in job.hosts.items():
-                times, changes = uses.setdefault(name, (array("q"), array("q")))
-                times.extend((job.start, job.end))
-                changes.extend((slots, -slots))
+            use.add(job)
         if job.submit > at:
             if later and job.start:
                 moment.later.append(_seen(job, at))
         elif job.end > at:
             moment.jobs.append(_seen(job, at))
-    moment.hosts = [SeenHost(name, slots=_most(*uses[name])) for name in sorted(uses)]
+    moment.hosts = [SeenHost(name, slots=most) for name, most in use.most()]
     return moment
-
-
-def _most(times: array[int], changes: array[int]) -> int:
-    """Return the maximum number in use at an instant; ends count before starts."""
-    slots = np.asarray(changes)
-    used = np.cumsum(slots[np.lexsort((slots, np.asarray(times)))])
-    return max(int(used.max()), int(slots.max()))
 
 
 def _seen(job: FinishedJob, at: int) -> SeenJob:
