@@ -206,7 +206,7 @@ def test_what_is_nearly_a_directive_is_noted(live: sw.Instance, line: str, why: 
         ("-N3 -n3 --ntasks-per-node=2", 6, "span[ptile=2]", True),
         ("-n3 --ntasks-per-node=2", 4, "span[ptile=2]", True),
         ("-N2 -n2 --ntasks-per-node=2 -c2", 8, "span[ptile=4]", True),
-        ("-n1 --ntasks-per-node=2", 2, "span[hosts=1]", True),
+        ("-n1 --ntasks-per-node=2", 2, "span[ptile=2]", True),
         ("-N2 -n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
         ("-n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
         ("-N5 -n3", 3, "span[ptile=1]", False),

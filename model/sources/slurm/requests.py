@@ -162,7 +162,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
                 "shares",
                 "fit",
             )
-        found.slots, found.span = nodes * block, "hosts=1" if nodes == 1 else f"ptile={block}"
+        found.slots, found.span = nodes * block, f"ptile={block}"
         return
     if nodes == 1 and (size.max_nodes == 1 or size.tasks == 1):
         found.slots, found.span = facts.rounded(max(cpus, of_task)), "hosts=1"
