@@ -233,11 +233,13 @@ def test_a_job_that_has_just_begun_says_nothing_of_its_average() -> None:
 def test_the_plug_in_moves_the_order():
     """a and b hold a slot each, but a's job holds eight times the memory of its slot."""
     queue = Queue("default", user_shares=(("a", 1), ("b", 1)))
-    running = tuple(RunningJob(Job(f"r{u}", user=u), 0, {"h1": 1}) for u in "ab")
-    machines = Cluster((Host("h1", 8, amounts={"mem": 8000.0}),))
+    running = tuple(
+        RunningJob(Job(f"r{user}", user=user, res_req=(f"rusage[mem={mem}]",)), 0, {f"h{user}": 1})
+        for user, mem in {"a": 8000, "b": 1000}.items()
+    )
+    machines = Cluster(tuple(Host(f"h{user}", 8, amounts={"mem": 8000.0}) for user in "ab"))
     params = replace(SLOTS_ONLY, fairshare_adjustment="memory", fairshare_adjustment_factor=0.5)
-    problem = Instance(machines, (queue,), running=running, params=params)
-    order = order_policy(problem, memory={"ra": 8000.0, "rb": 1000.0})
+    order = order_policy(Instance(machines, (queue,), running=running, params=params))
     assert priority_of(order, "a", 0) == pytest.approx(1 / (2 + 0.5 * (1 + 1) * 8))
     assert priority_of(order, "b", 0) == pytest.approx(1 / (2 + 0.5 * (1 + 1) * 1))
     order.begin(0, jobs("a b"))

@@ -76,7 +76,7 @@ def test_bmod_knows_every_field_that_bsub_gives() -> None:
     clock = Clock(datetime(2026, 3, 2, 8, tzinfo=UTC), 0)
     fields, wrong = read_bsub(LINE, clock)
     assert wrong == []
-    table = [*vars(bsub)["_VALUES"], *vars(bsub)["_FLAGS"]]
+    table = [option for part in ("_VALUES", "_OF_FIELDS", "_FLAGS") for option in vars(bsub)[part]]
     # -nnodes is another word for what -n, -x and -R say, and says that of its own.
     assert set(parse_bsub("-nnodes 2")) <= {*fields, "whole_hosts"}
     given = {word for word in LINE.split() if word[0] == "-"}
