@@ -122,9 +122,9 @@ if TYPE_CHECKING:
     from .solver.outlook.outlook import JobOutlook as JobOutlook
     from .solver.outlook.outlook import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
+    from .solver.replay.comparison import ReplayComparison as ReplayComparison
     from .solver.replay.policies import QueuePolicy as QueuePolicy
     from .solver.replay.policies import QueueView as QueueView
-    from .solver.replay.session import ReplayComparison as ReplayComparison
     from .solver.replay.session import ReplayResult as ReplayResult
     from .solver.scheduler.methods import Reservation as Reservation
     from .solver.scheduler.metrics import LoopMetrics as LoopMetrics

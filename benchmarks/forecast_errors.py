@@ -26,7 +26,7 @@ from slotwise.model.workload import Ints
 from slotwise.solver.forecast.arrivals import Coming, FutureArrivals, PastBlocks
 from slotwise.solver.forecast.backtest import UNSTARTED, PastLog, sampled_rows
 from slotwise.solver.forecast.forecast import look_ahead, starts_at_limits
-from slotwise.solver.forecast.history import keys_of
+from slotwise.solver.forecast.jobs import keys_of
 from slotwise.solver.forecast.moment import never
 
 #: Who has the true run time, and whether the true arrivals come.

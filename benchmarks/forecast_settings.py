@@ -34,7 +34,7 @@ from slotwise.solver.forecast.backtest import (
     calibrated,
     sampled_rows,
 )
-from slotwise.solver.forecast.history import Floats
+from slotwise.solver.forecast.jobs import Floats
 from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 
 HEAD = (

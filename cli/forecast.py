@@ -193,7 +193,7 @@ def _drawn(
 
 def _states(instance: Instance, found: Forecasts) -> Stated:
     """Return the states of the jobs that start neither in the plan nor in any sample."""
-    from ..solver.forecast.history import NO_START as NONE
+    from ..solver.forecast.jobs import NO_START as NONE
     from ..solver.outlook.outlook import outlook_of
     from ..solver.scheduler.continuation import run_as_configured
 

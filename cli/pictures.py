@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..solver.replay import ReplayComparison
-    from ..solver.replay.session import Curves
+    from ..solver.replay.series import Curves
 
 _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "slotwise",
@@ -100,7 +100,7 @@ _BARS = ("#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbb
 
 def figure_bytes(compared: ReplayComparison, form: str) -> bytes:
     """Return the figure of a comparison as a file. form: "svg", "pdf" or "png"."""
-    from ..solver.replay.session import curves, gantt, gantt_span
+    from ..solver.replay.series import curves, gantt, gantt_span
 
     found = [curves(result, compared.measuring) for result in compared]
     span = gantt_span(compared.results[0])

@@ -255,7 +255,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, limits, queues, reservations, slurm, users
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, slurm, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -264,7 +264,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
     render = {
         "bhosts": hosts.bhosts,
         "bhpart": users.bhpart,
-        "bjgroup": users.bjgroup,
+        "bjgroup": job_groups.bjgroup,
         "blimits": limits.blimits,
         "bmgroup": hosts.bmgroup,
         "bqueues": queues.bqueues,
@@ -351,7 +351,8 @@ def _names(
     instance: Instance, view: str, names: list[str], *, shared: bool, guarantees: bool = False
 ) -> tuple[str, ...]:
     """Return the requested names; groups and units become hosts, ``all`` becomes no name."""
-    from .views.users import known_job_groups, known_users
+    from .views.job_groups import known_job_groups
+    from .views.users import known_users
 
     cluster = instance.cluster
     jobs = instance.jobs

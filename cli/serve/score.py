@@ -14,7 +14,7 @@ from ...model.errors import InputError, Problem, report
 from ...solver.accuracy.measures import LEVELS, GroupAccuracy
 from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tables, reliability
 from ...solver.forecast.forecast import Calibration
-from ...solver.forecast.history import logged_runs
+from ...solver.forecast.logged_runs import logged_runs
 from ..options import print_note
 from .store import KeptEstimate, LoggedStart, Store, StoreSummary
 

@@ -11,11 +11,11 @@ from ...model.job import NO_RUN_LIMIT, Job
 from ...model.pending import bjobs_text
 from ...solver.scheduler.history import PendingJob
 from ..tables import dashed
+from .allocation_plan import json_stamp
 from .hosts import HOST_COLUMNS
 from .hosts import numbers as host_numbers
 from .jobs import ending, selected
 from .queues import QUEUE_COLUMNS, asked_for, queue_numbers
-from .reservations import json_stamp
 from .users import USER_COLUMNS, user_rows
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ...model.job import Job
 from ...model.workload import Ints
 from ..accuracy.measures import Columns
 from ..scheduler.job_state import ShapeTable
-from .history import NO_LIMIT, AskedJobs, History, PastJobs, ints, keys_of, spread
+from .history import History
+from .jobs import NO_LIMIT, AskedJobs, PastJobs, ints, keys_of, spread
 from .runtimes import ENDLESS
 
 #: Stream number of the random numbers for arrivals.

@@ -26,7 +26,8 @@ from ..replay import Policy, ReplayResult
 from ..replay.measures import size_classes, size_text
 from .arrivals import NOBODY, PastBlocks
 from .forecast import Calibration, Calibrator, Drawn, forecast_world
-from .history import NO_START, AskedJobs, Floats, JobNaming, PastJobs, keys_of, uniforms
+from .history import JobNaming
+from .jobs import NO_START, AskedJobs, Floats, PastJobs, keys_of, uniforms
 from .moment import ForwardWorld, PoolWorld, never
 from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of

@@ -19,7 +19,7 @@ from ...model.workload import Ints
 from ..accuracy.measures import EARLY, LATE, LIKELY
 from ..budget import OutOfTime
 from .arrivals import NOBODY, Arrivals, Coming, FutureArrivals
-from .history import NO_LIMIT, NO_START, Floats, ints
+from .jobs import NO_LIMIT, NO_START, Floats, ints
 from .moment import ForwardWorld, never
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
 from .workers import Stop, results_of

@@ -21,7 +21,8 @@ from ..replay import Policy, engine_of
 from ..replay.engine import Engine
 from ..replay.policies import Ordered
 from .arrivals import FutureArrivals
-from .history import NO_LIMIT, NO_START, AskedJobs, History, ints, keys_of
+from .history import History
+from .jobs import NO_LIMIT, NO_START, AskedJobs, ints, keys_of
 from .runtimes import ENDLESS
 
 #: Number of events between two checks whether all requested jobs have started.

@@ -56,20 +56,8 @@ from .arrivals import (
 )
 from .backtest import UNSTARTED, PastLog, Replayed, backtest, calibration_of
 from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
-from .history import (
-    NO_LIMIT,
-    NO_START,
-    AskedJobs,
-    Ended,
-    History,
-    JobNaming,
-    PastJobs,
-    history_of,
-    ints,
-    numbered,
-    read_history,
-    without_own,
-)
+from .history import Ended, History, JobNaming, history_of, numbered, read_history, without_own
+from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
 from .moment import ForwardWorld, PoolWorld, asked_jobs, jobs_here, never, pool_world, waiting_names
 from .runtimes import ENDLESS, Ratios, RunTimeModel
 from .workers import Stop

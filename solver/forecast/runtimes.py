@@ -12,7 +12,7 @@ import numpy as np
 from ...model.display import HOUR
 from ...model.workload import Ints
 from ..availability.resources import BoolArray
-from .history import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
+from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
 
 # Jobs submitted close together have similar run times. For jobs of one user, limit and size, run
 # times are more alike the nearer their submissions are ("batches" and "sessions" of Zakay and

@@ -1,11 +1,9 @@
-"""A replay from its first event to its last, with stops and checkpoints in between; its curves, and
-several policies side by side.
-"""
+"""A replay from its first event to its last, with stops and checkpoints in between."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,16 +17,8 @@ from ...model.workload import Ints, Workload, canonical, machine_size
 from ..scheduler.metrics import SHORT
 from ..scheduler.metrics import bounded_slowdown as slowdown_of
 from .engine import Engine, ScheduleAfter
-from .export import Interval, PoolSchedule
-from .measures import (
-    Floats,
-    GroupMetrics,
-    Measuring,
-    Metrics,
-    ReplayedJobs,
-    measured,
-    measured_span,
-)
+from .export import PoolSchedule
+from .measures import GroupMetrics, Measuring, Metrics, ReplayedJobs, measured
 from .policies import (
     OF_LITERATURE,
     Conservative,
@@ -418,160 +408,3 @@ def outcome_of(result: ReplayResult, fcfs: ReplayResult | None = None) -> Replay
         queue=log.queue,
         fcfs_wait=reference.wait,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ReplayComparison(OneLine):
-    """Replays of one log on one machine, one per policy."""
-
-    results: tuple[ReplayResult, ...]
-    #: Strict FCFS of the same log; fairness compares each wait with its own there.
-    fcfs: ReplayResult
-    measuring: Measuring
-
-    def _about(self) -> str:
-        return ", ".join(result.policy for result in self.results)
-
-    def __iter__(self) -> Iterator[ReplayResult]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __getitem__(self, policy: str) -> ReplayResult:
-        """Return the replay under a policy. Raises UnknownNameError."""
-        for result in self.results:
-            if result.policy == policy:
-                return result
-        raise UnknownNameError.among("policy", policy, [each.policy for each in self.results])
-
-    @property
-    def complete(self) -> bool:
-        """Return whether all replays are complete."""
-        return self.fcfs.complete and all(result.complete for result in self.results)
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return one record per policy, then one per group of each policy if groups are measured.
-
-        With groups, `by` is "all" in the records of all jobs. Raises InputError if no job is
-        measured, or a replay was stopped.
-        """
-        return [record for result in self.results for record in self._records(result)]
-
-    def _records(self, result: ReplayResult) -> Iterator[dict[str, Any]]:
-        head = {"policy": result.policy, "schedule_after": result.schedule_after}
-        metrics, groups = measured(outcome_of(result, self.fcfs), self.measuring)
-        grouped = {"by": "all", "group": ""} if self.measuring.by else {}
-        yield {**head, **grouped, **metrics.to_dict()}
-        for group in groups:
-            yield {**head, **group.to_dict()}
-
-    def to_frame(self) -> DataFrame:
-        """Return the records as a pandas data frame."""
-        import pandas
-
-        return pandas.DataFrame(self.to_records())
-
-
-#: Number of bins of a curve over time.
-BINS = 400
-#: Number of steps of a distribution.
-STEPS = 500
-#: Number of jobs of a Gantt chart.
-GANTT_JOBS = 400
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curves:
-    """The curves of one replay; times in seconds of the log."""
-
-    policy: str
-    #: Limits of the bins, one more than bins.
-    edges: Ints
-    #: Mean share of the processors in use in each bin.
-    used: Floats
-    #: Mean number of waiting jobs in each bin.
-    waiting: Floats
-    #: Waits (seconds) and bounded slowdowns of the measured jobs at STEPS equal steps of their
-    #: share.
-    waits: Floats
-    slowdowns: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class GanttBar:
-    """A job of a Gantt chart, with its processors."""
-
-    job: int
-    start: int
-    finish: int
-    processors: tuple[Interval, ...]
-
-
-def mean_level(begin: Ints, end: Ints, weight: Ints, edges: Ints) -> Floats:
-    """Return the mean weight of the spans [begin, end) in each bin between two edges."""
-
-    def integral(at: Ints) -> Floats:
-        order = np.argsort(at, kind="stable")
-        weights = np.concatenate(([0], np.cumsum(weight[order])))
-        sums = np.concatenate(([0.0], np.cumsum(weight[order] * at[order].astype(np.float64))))
-        place = np.searchsorted(at[order], edges, side="right")
-        found: Floats = weights[place] * edges.astype(np.float64) - sums[place]
-        return found
-
-    total: Floats = np.diff(integral(begin) - integral(end)) / np.diff(edges)
-    return total
-
-
-def curves(result: ReplayResult, measuring: Measuring) -> Curves:
-    """Return the curves of a complete replay. Raises InputError if no job is measured."""
-    log, arrival, start = result.workload, result.arrival, result.start
-    begin, end = measured_span(arrival, measuring)
-    chosen = (arrival >= begin) & (arrival <= end)
-    first, last = int(arrival.min()), int((start + log.run_time).max())
-    edges = np.unique(np.linspace(first, last, BINS + 1).round().astype(np.int64))
-    slowdown = bounded_slowdown(result, measuring.slowdown_threshold)[chosen]
-    shares = np.linspace(0, 1, STEPS + 1)
-    one_each = np.ones(len(log), dtype=np.int64)
-    return Curves(
-        result.policy,
-        edges,
-        mean_level(start, start + log.run_time, log.procs, edges) / result.procs,
-        mean_level(arrival, start, one_each, edges),
-        np.quantile(result.wait[chosen], shares, method="inverted_cdf").astype(np.float64),
-        np.quantile(slowdown, shares, method="inverted_cdf").astype(np.float64),
-    )
-
-
-def gantt_span(result: ReplayResult) -> tuple[int, int]:
-    """Return the time from the first to the last start of GANTT_JOBS jobs around the longest queue.
-
-    With fewer jobs, the span has all of them.
-    """
-    log, starts = result.workload, np.sort(result.start)
-    last_end = int((result.start + log.run_time).max())
-    if len(log) <= GANTT_JOBS:
-        return int(starts[0]), last_end
-    events = np.concatenate((result.arrival, result.start))
-    change = np.repeat(np.array([1, -1]), len(log))
-    order = np.lexsort((change, events))
-    longest = int(events[order][np.argmax(np.cumsum(change[order]))])
-    middle = int(np.searchsorted(starts, longest))
-    low = min(max(0, middle - GANTT_JOBS // 2), len(log) - GANTT_JOBS)
-    return int(starts[low]), max(int(starts[low]) + 1, int(starts[low + GANTT_JOBS - 1]))
-
-
-def gantt(schedule: PoolSchedule, span: tuple[int, int]) -> list[GanttBar]:
-    """Return the jobs that run within a span, in order of the log."""
-    begin, end = span
-    finish = schedule.start + schedule.log.run_time
-    allocations = schedule.allocations()
-    return [
-        GanttBar(
-            int(schedule.log.job[row]),
-            int(schedule.start[row]),
-            int(finish[row]),
-            tuple(allocations[row]),
-        )
-        for row in np.flatnonzero((schedule.start < end) & (finish > begin)).tolist()
-    ]

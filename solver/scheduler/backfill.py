@@ -2,10 +2,10 @@
 (TBR-18).
 
 A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
-limit, no later than the other's estimated start (of LSF's open family: in single precision).
+limit, no later than the other's estimated start (of LSF's open family: :mod:`.single_precision`).
 On a reservation without an estimate - it waits for a job without a run limit - no job may.
 Backfilled slots still count for both jobs in the limits that count over hosts (queue and user
-totals), but on the hosts only once. The loans of guaranteed pools are a pass of their own.
+totals), but on the hosts only once.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from collections.abc import Collection
 import numpy as np
 
 from ...model.job import Job
-from ..availability.guarantees import GuaranteedUse
 from ..availability.resources import SLOTS, BoolArray, IntArray
-from ..availability.running_profile import Residual
 from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
@@ -28,7 +26,7 @@ from ..rules.omitted import has_loans
 from .cycle_reservations import BackfillRows
 from .cycle_state import CycleState
 from .job_state import JobState
-from .reserved_profile import backfill_from, backfill_from_each
+from .single_precision import backfill_from, backfill_from_each
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
@@ -268,61 +266,3 @@ def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[
         if part > 0:
             found[host] = part
     return found
-
-
-def give_loans(cycle: CycleState) -> None:
-    """Start pending jobs in dispatch order on loans of guaranteed pools."""
-    rows = cycle.world.table.guarantees
-    if rows is None:
-        return
-    pools = [n for n, pool in enumerate(rows.pools) if pool.pool.loans is not None]
-    demanded = {number: _demanded(cycle, number) for number in pools}
-    order, state_of = cycle.world.order, cycle.world.states.get
-    order.begin_cycle(cycle.world.now)
-    while (offer := order.next()) is not None and not cycle.budget.late():
-        state = state_of(offer.job.id)
-        open_to = [number for number in pools if rows.loan_of(number, offer.job)]
-        if not open_to or not _start(cycle, state, offer, open_to, demanded):
-            order.skipped(offer.job)
-
-
-def _start(
-    cycle: CycleState,
-    state: JobState,
-    offer: Offer,
-    open_to: list[int],
-    demanded: dict[int, bool],
-) -> bool:
-    """Start one job on loans of these pools; return whether it started."""
-    if cycle.ineligibility(state, offer):
-        return False
-    residual = cycle.residual_for(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
-    table = cycle.world.table
-    for number in open_to:
-        amount = pool_use(residual, number).loan(state.job.queue, demanded=demanded[number])
-        residual.loans = {
-            **residual.loans,
-            **dict.fromkeys(table.guarantee_limits(number), amount),
-        }
-    start = cycle.start_of(state, residual, offer.max_slots)
-    if start is None:
-        return False
-    cycle.start(state, start, offer=offer, why="on a loan of a guaranteed pool")
-    cycle.remove_reservation(state)
-    return True
-
-
-def pool_use(residual: Residual, number: int) -> GuaranteedUse:
-    """Return the use of a guaranteed pool, including reservations of pending jobs."""
-    return residual.table.pool_use(number, residual.free_of_capacity)
-
-
-def _demanded(cycle: CycleState, number: int) -> bool:
-    """Whether a class with unused guarantees has pending jobs, apart from deferred ones."""
-    rows = cycle.world.table.guarantees
-    assert rows is not None
-    unused = pool_use(cycle.residual(None), number).unused
-    return any(
-        unused.get(rows.members.of(state.job), 0.0) > 0 and not cycle.deferral_reason(state)
-        for state in cycle.world.pending.values()
-    )

@@ -24,11 +24,12 @@ from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility, preempting_pairs
 from ..rules.omitted import has_loans
-from .backfill import backfill, give_loans
+from .backfill import backfill
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import RUNNING, JobState
+from .loans import give_loans
 from .methods import METHODS
 from .preemption import has_waiting_reservation, preempt, resume
 from .reserving import Greedy, NoReservation, TimeBased, may_reserve, runs_out, too_late

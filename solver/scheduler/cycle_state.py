@@ -59,7 +59,8 @@ from .cycle_reservations import (
 )
 from .events import Settings
 from .job_state import JobState, Shape
-from .reserved_profile import PlannedProfiles, backfill_from
+from .reserved_profile import PlannedProfiles
+from .single_precision import backfill_from
 from .world import World
 
 #: Number of jobs with a future allocation up to which it costs more to record windows without

@@ -14,11 +14,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 import numpy as np
 
-from ...model.instance import Instance
 from ..availability.demand import Demand
 from ..availability.profile import (
     SLACK,
@@ -38,7 +36,6 @@ from ..availability.resources import (
     ResourceTable,
 )
 from ..availability.usage import FOREVER, RowList
-from ..fairshare.queue_order import UNLIMITED
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import (
     ReservationRows,
@@ -769,31 +766,3 @@ class PlannedProfiles:
 
 def _always_free(future: Profile) -> FloatArray:
     return future.min_free(SLOTS, future.checkpoints(future.now, None))
-
-
-def _is_exact(instance: Instance) -> bool:
-    """Return whether instants are compared to the second."""
-    return not instance.params.of_lava or instance.origin is None
-
-
-def backfill_from_each(instance: Instance, now: int, limits: IntArray) -> IntArray:
-    """Return :func:`backfill_from` for each of many limits, of which few differ."""
-    if _is_exact(instance):
-        return now + limits
-    known, place = np.unique(limits, return_inverse=True)
-    return np.array([backfill_from(instance, now, int(limit)) for limit in known])[place]
-
-
-def backfill_from(instance: Instance, now: int, limit: int) -> int:
-    """Return the first estimate whose reserved slots a job with this limit may backfill.
-
-    It is the end of the job, but for the open family whose instance has an origin.
-    """
-    if _is_exact(instance) or limit >= UNLIMITED:
-        return now + limit
-    assert instance.origin is not None
-    zero = int(datetime.fromisoformat(instance.origin).timestamp())
-    end = np.float32(np.float32(zero + now) + np.float32(limit))
-    below = np.nextafter(end, np.float32(-np.inf))
-    between = (int(end) + int(below)) // 2  # it is rounded to one of the two
-    return between + int(np.float32(between) < end) - zero

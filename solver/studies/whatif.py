@@ -599,7 +599,8 @@ def whatif(
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
     runs = [_run_of(variant, log, until, length) for variant in found]
-    reasons, stop = without_effect(found, runs), cancel or threading.Event()
+    reasons = without_effect(found, runs)
+    stop = cancel or threading.Event()
     table = compared_runs(found, runs, reasons, workers, stop, seed=seed, calibrate=calibrate)
     if table is None:
         raise SlotwiseError("stopped before there was an answer")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forecast_lab import asked_of, past_of
-from slotwise.solver.forecast.history import ints
+from slotwise.solver.forecast.jobs import ints
 from slotwise.solver.forecast.runtimes import Batches, Ratios, RatioSettings
 
 KIND = (1, 100, 2)

@@ -12,7 +12,7 @@ from slotwise.solver.forecast.forecast import (
     forecast_world,
     uncertainty,
 )
-from slotwise.solver.forecast.history import NO_START, keys_of
+from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.forecast.runtimes import AtLimits, ExactRunTimes, Ratios
 

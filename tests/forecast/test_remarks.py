@@ -6,7 +6,8 @@ from pathlib import Path
 
 import slotwise as sw
 from slotwise import Job
-from slotwise.solver.forecast.history import NO_START, Ended, history_of
+from slotwise.solver.forecast.history import Ended, history_of
+from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.forecast.of_instance import forecast
 
 SLOTS, NOW, DAY = 4, 10 * 86_400, 86_400

@@ -19,7 +19,7 @@ from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Measuring, replay
 from slotwise.solver.replay.engine import synthetic
-from slotwise.solver.replay.session import GANTT_JOBS, curves, gantt, gantt_span, mean_level
+from slotwise.solver.replay.series import GANTT_JOBS, curves, gantt, gantt_span, mean_level
 from typer.testing import CliRunner
 
 app = typer.Typer()

@@ -18,7 +18,8 @@ from slotwise import (
 )
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import FutureArrivals
-from slotwise.solver.forecast.history import AskedJobs, Ended, PastJobs, history_of, ints, keys_of
+from slotwise.solver.forecast.history import Ended, history_of
+from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints, keys_of
 from slotwise.solver.forecast.moment import PoolWorld
 
 HOUR = 3600
