@@ -272,7 +272,6 @@ def backtest_output(
 
 
 def _said(head: dict[str, Any]) -> str:
-
     stopped = "stopped early: the first " if head["cut"] else ""
     return paragraph(
         f"{stopped}{head['jobs']} jobs of {head['log']} that waited, each asked about at its "

@@ -528,7 +528,6 @@ def _refuse(bad: BadRecords, keep_going: bool) -> None:
 
 
 def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
-
     for line in report(problems):
         print_note(f"warning: {line}")
 

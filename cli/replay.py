@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.errors import InputError, Problem
-from . import pictures
+from . import replay_plot
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import (
     FORMAT,
@@ -319,7 +319,7 @@ class ReplayFiles:
                     wrong = f"{name}: takes one policy, not {policies}"
                     raise InputError([Problem(wrong, str(path))])
         if self.plot is not None:
-            check_path(self.plot, pictures.SUFFIXES)
+            check_path(self.plot, replay_plot.SUFFIXES)
             check_library("--plot needs")
 
     def write(self, compared: ReplayComparison) -> None:
@@ -332,7 +332,7 @@ class ReplayFiles:
         if self.evalys is not None:
             write_records(schedule.evalys_records(), self.evalys)
         if self.plot is not None:
-            content = pictures.figure_bytes(compared, pictures.form_of(self.plot))
+            content = replay_plot.figure_bytes(compared, replay_plot.form_of(self.plot))
             with whole_file(self.plot) as file:
                 file.write(content)
 

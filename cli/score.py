@@ -110,7 +110,6 @@ def verify_output(
     instance: Instance, found: Verification, selection: PlanSelection, format: str
 ) -> str:
     """Return a comparison in one of the output formats, with a final newline."""
-
     times = (time for item in found.jobs for time in (*item.estimates.values(), item.started))
     clock = WrittenTimes.of(instance, times)
     names = [name for name in _TITLES if any(item.estimates[name] for item in found.jobs)]
@@ -148,7 +147,6 @@ def _row(item: VerifiedJob, names: list[str], clock: WrittenTimes) -> Shown:
 
 
 def _signed(seconds: int) -> str:
-
     return f"{'+' if seconds > 0 else ''}{duration_text(seconds)}"
 
 
