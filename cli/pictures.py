@@ -51,7 +51,7 @@ def check_library(options: str = "--png and --svg need") -> None:
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[Figure]:
-    """Yield a figure of this size in inches, to be drawn and written within the block."""
+    """Yield a figure of this size in inches, to be plotted and written within the block."""
     _load()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -69,6 +69,18 @@ def test_compound_lines_vary_only_in_limit_and_queue() -> None:
     assert {name for item in answer.alternatives for name in item.changed} <= {"limit", "queue"}
 
 
+def test_the_exact_method_places_the_others_anew() -> None:
+    """As the last job behind the small one, the large one can start now only if that one moves."""
+    instance = example("joint-wins")
+    small, large = instance.pending
+    alone = replace(instance, pending=(small,))
+    line = "-n 8 -W 3:00 -R 'cu[maxcus=1]'"
+    assert sw.ask(alone, line, method="time-based").line.answer.start == 2 * HOUR
+    exact = sw.ask(alone, line, method="optimal", effort=5).line.answer
+    assert (exact.start, exact.proved) == (0, True)
+    assert large.slots == 8
+
+
 def test_plain_data() -> None:
     answer = sw.ask(example("headline"), LINE, explore=True, method="time-based")
     record = answer.to_dict()

@@ -82,6 +82,27 @@ def does_what_it_says(instance: sw.Instance, job: str, remedy: Remedy) -> None:
     assert len(remedy.cost.sooner) == sum(more < 0 for _, more in waits)
 
 
+def test_the_tutorial_starves_by_its_short_reservations(mill: sw.Instance) -> None:
+    found = sw.diagnose(mill)
+    assert [item.job for item in found.starving] == ["110"]
+    (job,) = found.jobs
+    assert (job.earliest - mill.now, job.proved) == (150 * 60, True)
+    assert job.simulated is not None
+    assert round((job.simulated - mill.now) / 60) == 270
+    assert {"111", "113", "115"} <= set(job.overtaken) <= set(job.passed_by)
+    alone, both = job.remedies
+    assert (alone.kind, alone.where) == ("reservation expires", "lsb.queues, queue normal")
+    assert alone.setting == "SLOT_RESERVE = MAX_RESERVE_TIME[120]"
+    assert "LSB_TIME_RESERVE_NUMJOBS = 4" in both.setting
+    assert both.cost.slot_hours < alone.cost.slot_hours
+    for remedy in (alone, both):
+        assert (remedy.start, remedy.reaches) == (job.earliest, True)
+        does_what_it_says(mill, "110", remedy)
+    (little,) = job.too_little
+    assert little.setting == "LSB_TIME_RESERVE_NUMJOBS = 4"
+    does_what_it_says(mill, "110", little)
+
+
 def test_with_its_remedies_nothing_starves(mill: sw.Instance) -> None:
     """Longer reservations alone hold too much for 110, so that the next job starves by that."""
     then, _ = changed(mill, [read_setting("queues.normal.SLOT_RESERVE=MAX_RESERVE_TIME[120]")])
@@ -326,6 +347,11 @@ def names_the_fault(faults: ModuleType, seed: int) -> bool:
 @pytest.mark.parametrize("seed", some(SOME_FAULTS, 1))
 def test_a_planted_fault_is_the_first_cause(faults: ModuleType, seed: int) -> None:
     assert names_the_fault(faults, seed)
+
+
+@pytest.mark.parametrize("seed", SOME_SOUND)
+def test_nothing_starves_on_a_sound_site(faults: ModuleType, seed: int) -> None:
+    assert sw.diagnose(faults.sound(seed).instance).starving == ()
 
 
 TEN_KINDS = (

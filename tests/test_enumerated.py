@@ -13,8 +13,12 @@ import pytest
 from enumerated_instances import instance as draw
 from enumerated_instances import newer_instance
 from enumerated_plans import Table
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from sampling import some
 from slotwise import Instance, Plan
+from slotwise.solver.optimal.backends import ModelSizeLimit
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
@@ -71,6 +75,22 @@ def objective_is_right(table: Table, method: str, objective: str) -> None:
         assert found.value == pytest.approx(best)
 
 
+def nothing_false_is_proved(table: Table, found: Plan) -> None:
+    """Proved starts are those of the optimum as long as all before them are; places are valid."""
+    right = table.lexicographic()
+    assert table.faults(found) == []
+    if found.left_out:
+        return
+    if found.status in ("optimal", "infeasible"):
+        assert starts(found) == right
+    for job in table.instance.pending:
+        item = found.get(job.id)
+        if item is None or item.start != right[job.id]:
+            assert item is None or not item.proved
+            return
+        assert item.bound is None or item.bound <= item.start
+
+
 def table_of(instance: Instance) -> Table | None:
     """The forms of an instance; None if there are too many."""
     table = Table(instance)
@@ -116,3 +136,31 @@ def test_every_method_agrees_with_the_enumerator_on_many_of_10(block: int) -> No
 def test_every_method_agrees_with_the_enumerator_on_many(block: int) -> None:
     for seed in range(1_000 + block * 100, 1_100 + block * 100):
         all_right(seed)
+
+
+@examples(40)
+@given(st.randoms(use_true_random=False))
+def test_the_lexicographic_optimum_is_that_of_the_enumerator(random: Random) -> None:
+    table = table_of(draw(random))
+    assume(table is not None)
+    assert table is not None
+    time_based_is_right(table)
+    lexicographic_is_right(table, "optimal")
+
+
+@pytest.mark.parametrize("seed", some(range(200, 240), 10))
+@pytest.mark.parametrize("limit", ["model too large", "no effort", "no time"])
+def test_under_limits_nothing_false_is_proved(
+    seed: int, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = table_of(draw(Random(seed)))
+    if table is None:
+        return
+    if limit == "model too large":
+        monkeypatch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
+    options = {"model too large": {"effort": EFFORT}, "no effort": {"effort": 0}}
+    given = options.get(limit, {"time_limit": 0})
+    nothing_false_is_proved(table, plan(table.instance, "optimal", **given))  # type: ignore[arg-type]
+    if limit == "no time":
+        found = plan(table.instance, "milp", time_limit=0)
+        nothing_false_is_proved(table, found)

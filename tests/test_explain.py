@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise import Cluster, Explanation, Host, Instance, Job, RunningJob, loads
-from slotwise.model.pending import Reason
+from slotwise.model.pending import Reason, sentence
+from slotwise.solver.advice.explain import KEPT
+from slotwise.solver.advice.suggestions import limit_text, section, with_section
+from slotwise.solver.advice.what_if import WhatIfPlanner
+from slotwise.solver.pending_reasons import NOTHING_SHORT, find_shortage
+from slotwise.solver.placement.earliest import can_start
 
 HOUR = 3600
 
@@ -149,9 +156,149 @@ pending:
     assert found.obstacles[-1].reason == kept
 
 
+def random_instance(seed: int, *, memory: bool = True) -> Instance:
+    """Two or three hosts, two units, two queues; BACKFILL in every other instance."""
+    draw = random.Random(seed)
+    hosts = [f"h{number}" for number in range(draw.randint(2, 3))]
+    slots = {host: draw.randint(2, 4) for host in hosts}
+    lines = ["format: slotwise/1", "params: {COMPUTE_UNIT_TYPES: enclosure}", "compute_units:"]
+    lines += [
+        f"  - {{name: e{number}, type: enclosure, members: [{', '.join(part)}]}}"
+        for number, part in enumerate((hosts[:1], hosts[1:]))
+    ]
+    lines += ["hosts:", *(f"  - {{name: {h}, slots: {slots[h]}, mem: 1000}}" for h in hosts)]
+    backfill = "Y" if seed % 2 else "N"
+    lines += ["queues:", f"  - {{name: day, PRIORITY: 10, BACKFILL: {backfill}}}"]
+    lines += ["  - {name: night, PRIORITY: 20}", "running:"]
+    for number, host in enumerate(hosts):
+        usage = draw.choice(["mem=300", "mem=(700 100):duration=(20)", "mem=100"])
+        limit, taken = 10 * draw.randint(1, 9), draw.randint(1, slots[host])
+        lines.append(
+            f"  - {{id: r{number}, queue: day, start: 0, run_limit: {limit}m, "
+            f'allocation: {taken}*{host}, res_req: "rusage[{usage}]"}}'
+        )
+    lines.append("pending:")
+    shapes = ["", "", "span[ptile=1]", "span[ptile=2]", "span[hosts=1]", "cu[maxcus=1]"]
+    for number in range(draw.randint(2, 5)):
+        shape = draw.choice(shapes)
+        if draw.random() < 0.6 and memory:
+            shape += f" rusage[mem={draw.choice([150, 350, 600])}]"
+        most = 3 if "hosts" in shape or "ptile=1" in shape else 5
+        limit = f"run_limit: {7 * draw.randint(1, 20)}m, " if draw.random() < 0.9 else ""
+        lines.append(
+            f"  - {{id: p{number}, queue: day, slots: {draw.randint(1, most)}, {limit}"
+            f'res_req: "{shape.strip()}"}}'
+        )
+    return loads("\n".join(lines) + "\n")
+
+
+def changed(instance: Instance, job: str, change: str) -> Instance:
+    """The instance with a suggestion carried out, read from its words."""
+    asked = next(item for item in instance.pending if item.id == job)
+    if found := re.fullmatch(r"with -n (\d+)", change):
+        edited = replace(asked, slots=int(found[1]), max_slots=None)
+    elif found := re.fullmatch(r"with -W (\d+):(\d\d) or less \(backfill\)", change):
+        edited = replace(asked, run_limit=60 * (60 * int(found[1]) + int(found[2])))
+    elif found := re.fullmatch(r"with (span|rusage|cu)\[(.*)\]", change):
+        edited = with_section(asked, found[1], found[2])
+    elif found := re.fullmatch(r"without (\w+)\[\]", change):
+        edited = with_section(asked, found[1], None)
+    elif found := re.fullmatch(r"in queue (\w+)", change):
+        edited = replace(asked, queue=found[1])
+    elif change == "without -b":
+        edited = replace(asked, begin=None)
+    elif found := re.fullmatch(r"if (\w+) ended now", change):
+        gone = found[1]
+        left = tuple(item for item in instance.running if item.job.id != gone)
+        return replace(instance, running=left)
+    elif found := re.fullmatch(r"if (\w+) \(before it in line\) were not there", change):
+        gone = found[1]
+        return replace(instance, pending=tuple(p for p in instance.pending if p.id != gone))
+    else:
+        assert change == "if it were first in line"
+        others = (item for item in instance.pending if item.id != job)
+        return replace(instance, pending=(replace(asked, priority=1), *others))
+    pending = (edited if item.id == job else item for item in instance.pending)
+    return replace(instance, pending=tuple(pending))
+
+
 def planned(instance: Instance, job: str) -> float:
     found = sw.plan(instance, "time-based").get(job)
     return float("inf") if found is None or found.start is None else found.start
+
+
+def smaller(instance: Instance, job: str, change: str) -> list[str]:
+    """Smaller changes of the same number: every slot between, the next minute or MB."""
+    asked = next(item for item in instance.pending if item.id == job)
+    if found := re.fullmatch(r"with -n (\d+)", change):
+        return [f"with -n {count}" for count in range(int(found[1]) + 1, asked.slots)]
+    if found := re.fullmatch(r"with span\[ptile=(\d+)\]", change):
+        tile, own = int(found[1]), re.fullmatch(r"ptile=(\d+)", section(asked, "span") or "")
+        if own is None:
+            return []
+        between = range(min(tile, int(own[1])) + 1, max(tile, int(own[1])))
+        return [f"with span[ptile={count}]" for count in between]
+    if found := re.fullmatch(r"with -W (\d+):(\d\d).*", change):
+        minutes = 60 * int(found[1]) + int(found[2]) + 1
+        if asked.run_limit is not None and minutes * 60 < asked.run_limit:
+            return [f"with -W {limit_text(60 * minutes)} or less (backfill)"]
+    if found := re.fullmatch(r"with rusage\[mem=(\d+)\]", change):
+        return [f"with rusage[mem={int(found[1]) + 1}]"]
+    return []
+
+
+@pytest.mark.parametrize("seed", some(range(60), 6))
+def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
+    instance = random_instance(seed)
+    for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
+        found = sw.explain(instance, job.id, method="time-based")
+        assert planned(instance, job.id) == (
+            float("inf") if found.answer.start is None else found.answer.start
+        )
+        for item in found.suggestions:
+            again = sw.plan(changed(instance, job.id, item.change), "time-based")[job.id]
+            assert again.start == item.start, item.change
+            assert dict(again.allocation) == item.allocation, item.change
+            for change in smaller(instance, job.id, item.change):
+                assert planned(changed(instance, job.id, change), job.id) > item.start, (
+                    item.change,
+                    change,
+                )
+            if limit := re.fullmatch(r"with -W (\d+):(\d\d) or less.*", item.change):
+                for minutes in {1, (60 * int(limit[1]) + int(limit[2]) + 1) // 2}:
+                    change = f"with -W {limit_text(60 * minutes)} or less (backfill)"
+                    assert planned(changed(instance, job.id, change), job.id) <= item.start
+
+
+def with_begins(seed: int) -> Instance:
+    """A random instance of which most waiting jobs may begin only later."""
+    instance, draw = random_instance(seed), random.Random(seed)
+    pending = (
+        replace(job, begin=instance.now + draw.choice([600, 2400, 3600]))
+        if draw.random() < 0.7
+        else job
+        for job in instance.pending
+    )
+    return replace(instance, pending=tuple(pending))
+
+
+@pytest.mark.behaviour("LOP-01")
+@pytest.mark.parametrize("seed", some(range(300, 500), 3))
+def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
+    """explain, ask and each suggestion against a plan made anew, with -b forced."""
+    instance = with_begins(seed)
+    draw = random.Random(seed)
+    for job in instance.pending[-2:]:
+        found = sw.explain(instance, job.id, method="time-based")
+        start = found.answer.start
+        assert planned(instance, job.id) == (float("inf") if start is None else start)
+        for item in found.suggestions:
+            again = planned(changed(instance, job.id, item.change), job.id)
+            assert again == item.start, item.change
+    line = f"-q day -n {draw.randint(1, 4)} -W {7 * draw.randint(1, 9)}"
+    told = sw.ask(instance, line, method="time-based").line.answer
+    more = replace(instance, pending=(*instance.pending, told.job))
+    assert planned(more, told.job.id) == (float("inf") if told.start is None else told.start)
 
 
 @pytest.mark.parametrize(("line", "start"), [("-n 2 -W 30", 20 * 60), ("-n 1 -W 30", 0)])
@@ -185,6 +332,59 @@ def says(text: str, told: Reason) -> bool:
         float(low) <= number <= float(high or low)
         for number, (low, high) in zip(numbers, ranges, strict=True)
     )
+
+
+@pytest.mark.parametrize("seed", some(range(40), 5))
+def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
+    """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
+    instance = random_instance(seed)
+    for job in instance.pending[-1:]:
+        asker = WhatIfPlanner(instance, method="time-based")
+        view, found = asker.view(job), sw.explain(instance, job.id, method="time-based")
+        demand = asker.demand(view, job)
+        start = found.answer.start
+        until = 4 * HOUR if start is None else start
+        for row in found.obstacles:
+            last = until if row.until is None else row.until
+            for time in range(row.first, min(last, row.first + 24 * HOUR), 60):
+                if row.reason.startswith("it fits"):
+                    assert can_start(view.profile, demand, time)
+                    continue
+                alone = can_start(view.problem.base, demand, time)
+                assert alone == ("(reserved for" in row.reason)
+                profile = view.profile if alone else view.problem.base
+                told = find_shortage(view.problem, demand, profile, time)
+                if told == NOTHING_SHORT:  # said of plans alone
+                    told = KEPT
+                assert says(row.reason, told), (row, time, sentence(told))
+
+
+@pytest.mark.parametrize("seed", some(range(100, 106), 3))
+def test_random_suggestions_of_the_exact_method_come_true(seed: int) -> None:
+    instance = random_instance(seed)
+    job = instance.pending[-1].id
+    found = sw.explain(instance, job, method="optimal", effort=5)
+    for item in found.suggestions:
+        there = changed(instance, job, item.change)
+        pending = sw.plan(there, "optimal", effort=5)
+        assert pending[job].start == item.start, item.change
+        for change in smaller(instance, job, item.change):
+            other = sw.plan(changed(instance, job, change), "optimal", effort=5).get(job)
+            assert other is None or other.start is None or other.start > item.start, change
+
+
+@pytest.mark.slow
+def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is asked of the whole cycle, also where a quick search chose it."""
+    monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
+    shown = 0
+    for seed in range(1, 20, 2):
+        instance = random_instance(seed)
+        job = instance.pending[-2].id
+        for item in sw.explain(instance, job, method="time-based").suggestions:
+            assert planned(changed(instance, job, item.change), job) == item.start, item.change
+            shown += 1
+    assert shown > 20
 
 
 DOWN = """

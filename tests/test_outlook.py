@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,7 +21,7 @@ from forecast_lab import past_jobs
 from paired_features import case as paired_case
 from paired_features import features_of
 from sampling import some
-from slotwise import Comparison, Forecasts, Instance, JobOutlook, Outlook, Plan
+from slotwise import Comparison, Forecasts, Instance, JobOutlook, Outlook, Plan, examples
 from slotwise.cli.ask import answer_output
 from slotwise.cli.comparison import comparison_output
 from slotwise.cli.diagnose import diagnosis_output
@@ -32,9 +33,11 @@ from slotwise.cli.report.data import report_of_comparison, report_of_plan
 from slotwise.cli.report.folds import folds_html
 from slotwise.cli.selection import Selection, ViewOptions
 from slotwise.cli.show import told_cautions
+from slotwise.model.display import WrittenTimes
 from slotwise.model.duration import expected_finish
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.omissions import Omission
+from slotwise.model.plan import starts_text
 from slotwise.solver.advice import what_if
 from slotwise.solver.outlook.outlook import StepLimits, outlook, outlook_of, starts_in_steps
 from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
@@ -258,6 +261,43 @@ def test_every_command_names_the_same_cautions(seed: int) -> None:
     )
 
 
+#: Examples whose queues take long to plan.
+LARGE = ("cluster-1000", "ctc-sp2-queue-100", "kth-sp2-queue-20", "theta-queue-50", "site")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *some([name for name in examples() if name not in LARGE], 4),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+    ],
+)
+def test_every_command_tells_one_outlook_of_an_example(name: str) -> None:
+    every_answer(replace(sw.load(sw.example(name)), lsf_says=()), effort=5.0)
+
+
+def test_an_estimate_has_the_name_of_its_method(tmp_path: Path) -> None:
+    """Beyond LSB_TIME_RESERVE_NUMJOBS slots are reserved greedily: bjobs says no sooner than."""
+    asked = "-n 8 -W 2:00 -R span[ptile=4]"
+    alone = sw.load(sw.example("headline"))
+    file = tmp_path / "two.yaml"
+    text = sw.example("headline").read_text(encoding="utf-8")
+    file.write_text(text + f'  - {{id: job6, bsub: "{asked}"}}\n', encoding="utf-8")
+    instance = sw.load(file)
+    whole = sw.outlook(instance)
+    assert [(row.estimate, row.estimate_by) for row in whole] == [
+        (3 * 3600, "time-based"),
+        (3 * 3600, "greedy"),
+    ]
+    for job, said in (
+        ("job5", "LSF's time-based estimate: +3h"),
+        ("job6", "LSF's greedy estimate: no sooner than +3h"),
+    ):
+        assert said in explanation_output(instance, sw.explain(instance, job), "text").splitlines()
+    answer = answer_output(alone, sw.ask(alone, asked), "text")
+    assert "LSF's greedy estimate: no sooner than +3h" in answer.splitlines()
+
+
 ARRAY = """
 format: slotwise/1
 hosts: [{name: 'h[1-2]', slots: 4}]
@@ -348,6 +388,52 @@ def test_states_have_their_own_words() -> None:
     assert sw.outlook(replace(instance, running=()))["behind"].state == "starts"
 
 
+ACTS = """
+format: slotwise/1
+hosts: [{name: 'h[1-2]', slots: 4}, {name: h3, slots: 4, status: closed_Adm}]
+queues: [{name: q}, {name: off, active: false}]
+running: [{id: r, queue: q, start: 0, allocation: 2*h1}]
+pending: [{id: j, user: ann, run_limit: 60, =asked=}]
+"""
+ACTIVE = "queue off is activated (badmin qact off)"
+THEN = "; then waits for jobs whose end is unknown (no run limit): r"
+
+
+@pytest.mark.parametrize(
+    ("asked", "condition"),
+    [
+        ("queue: off, slots: 4", ACTIVE),
+        ("queue: off, slots: 4, hosts: [h3, h2]", ACTIVE),
+        ("queue: off, slots: 8", f"{ACTIVE}{THEN}"),
+        ("queue: off, slots: 4, hosts: h3", f"{ACTIVE} and h3 is opened or comes back"),
+        ("queue: off, slots: 12", f"{ACTIVE} and h3 is opened or comes back{THEN}"),
+        ("queue: q, slots: 12", f"h3 is opened or comes back{THEN}"),
+        ("queue: q, slots: 10", "h3 is opened or comes back"),
+        ("queue: off, dependency: ended(r)", f"{ACTIVE}; then waits for the end of job r"),
+    ],
+)
+def test_a_job_that_starts_if_names_all_that_must_happen(asked: str, condition: str) -> None:
+    """The queue, the hosts and the jobs without a known end together."""
+    row = sw.outlook(sw.loads(ACTS.replace("=asked=", asked)))["j"]
+    assert row.state == "starts if"
+    assert row.condition.startswith(condition), row.condition
+    assert ("; then" in row.condition) == ("; then" in condition)
+
+
+def test_a_job_that_starts_at_once_waits_for_nothing() -> None:
+    """Also where it does so by backfill, after others were given what is free."""
+    text = """
+format: slotwise/1
+hosts: [{name: 'h[1-2]', slots: 4}]
+queues: [{name: q, SLOT_RESERVE: 'MAX_RESERVE_TIME[9]', BACKFILL: Y}]
+running: [{id: r, queue: q, start: 0, run_limit: 1h, allocation: 4*h1}]
+pending: [{id: large, slots: 8, run_limit: 1h}, {id: small, slots: 4, run_limit: 30m}]
+"""
+    row = sw.outlook(sw.loads(text))["small"]
+    assert (row.as_configured, row.possible) == (0, 0)
+    assert row.waits_for == row.held_back == ""
+
+
 SMALL = """
 format: slotwise/1
 params: {COMPUTE_UNIT_TYPES: rack, LSF_UNIT_FOR_LIMITS: =unit=}
@@ -387,6 +473,28 @@ def test_what_cannot_start_says_what_it_asks_and_what_there_is(asked: str, amoun
     row = sw.outlook(small(asked), effort=1)["j"]
     assert row.state == "impossible"
     assert amounts in row.condition
+
+
+def test_amounts_are_in_the_unit_of_the_cluster() -> None:
+    row = sw.outlook(small('-n 4 -R "rusage[mem=2148]"', "GB"), effort=1)["j"]
+    assert "asks 2148 GB of mem on a host, the largest has 64 GB (this cluster counts in GB)" in (
+        row.condition
+    )
+    slots = small('-n 8 -R "rusage[mem=9000/task] span[hosts=1]"')
+    assert "asks 72000 MB of mem on a host (9000 MB for each of 8 slots), the largest" in (
+        sw.outlook(slots, effort=1)["j"].condition
+    )
+    bound = sw.outlook(small("-n 12", user="bob"), effort=1)["j"]
+    assert "limit L (slots), which leaves 8" in bound.condition
+
+
+def test_an_array_of_which_some_never_start_counts_those_that_do() -> None:
+    found = sw.ask(small("-n 1"), '-n 15 -W 60 -R "span[hosts=1]" -J "a[1-5]"')
+    assert found.array is not None
+    clock = WrittenTimes.of(small("-n 1"), (0,))
+    alone = replace(found.array, elements=found.array.elements[:2])
+    assert starts_text(clock, alone, 2) == "all now"
+    assert starts_text(clock, alone, 5) == "2 now"
 
 
 def test_the_steps_of_an_outlook_end_in_the_whole_one() -> None:

@@ -80,3 +80,37 @@ def test_a_job_alone_waits_for_no_other_job(case: Alone) -> None:
     said += [item.reason for item in sw.plan(instance).unplaced]
     assert case.words in rows[0]
     assert not [text for text in said if OTHERS.search(text)]
+
+
+LATER = """
+format: slotwise/1
+hosts: [{name: "h[1-2]", slots: 4}]
+queues: [{name: a, PRIORITY: 9, RESERVE}, {name: b, PRIORITY: 1}]
+running: [{id: r1, queue: a, run_limit: 2h, start: -1h, allocation: 4*h1}]
+pending:
+  - {id: wide, queue: a, slots: 8, run_limit: 2h}
+  - {id: small, queue: b, slots: 4, run_limit: 3h}
+"""
+
+
+@pytest.mark.parametrize("method", ["optimal", "milp", "time-based", "as configured"])
+def test_free_slots_are_not_said_to_be_none(method: str) -> None:
+    """`needs 4 free slots (now 0)`, where four are free until the job before it starts."""
+    instance = sw.loads(LATER.replace("RESERVE", "SLOT_RESERVE: 'MAX_RESERVE_TIME[500]'"))
+    why = "for 3h: free now, but only for 1h, until wide starts; free when wide ends"
+    if method in ("time-based", "as configured"):
+        why = "free now, but reserved for wide; free when wide ends"
+    row = sw.outlook(instance)["small"]
+    found = row.held_back if method == "as configured" else ""
+    text = found or sw.plan(instance, method=method)["small"].waits_for  # type: ignore[arg-type]
+    assert text.startswith("needs 4 free slots")
+    assert text.replace(": free,", ": free now,").endswith(why)
+
+
+def test_a_caution_is_no_part_of_a_reason() -> None:
+    """Each of 13 rows said `(not proved: what slot pools let a queue have is not considered)`."""
+    found = sw.plan(sw.load(sw.example("fairshare-pool")), effort=5)
+    record = found.to_dict()
+    assert not any("not proved: " in item.fallback for item in found)
+    assert sum("not considered" in text or "slot pools" in text for text in record["notes"]) <= 1
+    assert all("not proved" not in item.waits_for for item in found)

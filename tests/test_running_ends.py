@@ -3,15 +3,64 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise.cli.main import app
 from slotwise.model.formats import dump_json
+from typer.testing import CliRunner
 
 from tests.slurm.test_import import instance_of
 
 pytestmark = pytest.mark.behaviour("TBR-03")
+RUNS = {
+    "JOBID": "1", "STAT": "RUN", "USER": "zoe", "QUEUE": "normal", "NREQ_SLOT": "8",
+    "ALLOC_SLOT": "8*h1", "SUBMIT_TIME": "Mar  2 09:00", "START_TIME": "Mar  2 09:30",
+    "RUNTIMELIMIT": "60.0", "COMBINED_RESREQ": "", "JOB_PRIORITY": "50", "ASK_HOSTS": "",
+    "SPECIFIED_START_TIME": "", "DEPENDENCY": "",
+}  # fmt: skip
+WAITS = RUNS | {
+    "JOBID": "2", "STAT": "PEND", "ALLOC_SLOT": "", "START_TIME": "", "RUNTIMELIMIT": "60.0"
+}  # fmt: skip
+LONG = """
+Job <1>, User <zoe>, Project <default>, Status <RUN>, Queue <normal>, Command <x>
+Mon Mar  2 09:00:00: Submitted from host <h1>, CWD </x>, 8 Task(s);
+
+ RUNLIMIT
+ 60.0 min of h1
+Mon Mar  2 09:30:00: Started 8 Task(s) on Host(s) <8*h1>, Allocated 8 Slot(s) on Host(s) <8*h1>;
+Mon Mar  2 09:35:00: Suspended by user or administrator;
+Mon Mar  2 09:55:00: Running;
+
+------------------------------------------------------------------------------
+
+Job <2>, User <ann>, Project <default>, Status <PEND>, Queue <normal>, Command <y>
+Mon Mar  2 09:01:00: Submitted from host <h1>, CWD </x>, 8 Task(s);
+"""
+
+
+def _lsf(folder: Path, listing: str, site: str = "") -> sw.Instance:
+    files = {
+        "bjobs": listing,
+        "bhosts": "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh1 ok - 8 8 8 0 0 0\n",
+        "site": f"format: slotwise/1\nhosts: [{{name: h1, slots: 8}}]\n"
+        f"queues: [{{name: normal{site}}}]\n",
+    }  # fmt: skip
+    words = ["import", "snapshot", "--now", "2026-03-02T10:00:00Z", "-o", str(folder / "o.yaml")]
+    for name, text in files.items():
+        file = folder / (f"{name}.yaml" if name == "site" else name)
+        file.write_text(text)
+        words += [f"--{name}", str(file)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return sw.load(folder / "o.yaml")
+
+
+def _columns(**cells: str) -> str:
+    return json.dumps({"COMMAND": "bjobs", "JOBS": 2, "RECORDS": [RUNS | cells, WAITS]})
 
 
 def _slurm(running: str, time: str = "DefaultTime=01:00:00 MaxTime=UNLIMITED") -> dict[str, str]:
@@ -26,6 +75,44 @@ def _slurm(running: str, time: str = "DefaultTime=01:00:00 MaxTime=UNLIMITED") -
         "jobs.txt": f"JobId=1 JobState=RUNNING Priority=9 {usual} {times} {running} NodeList=h1\n"
         f"JobId=2 JobState=PENDING Priority=8 {usual} {times} TimeLimit=01:00:00\n",
     }
+
+
+DOCUMENT = """
+format: slotwise/1
+hosts: [{name: h1, slots: 8}]
+queues: [{name: q, BACKFILL: Y, RUNLIMIT: 60}]
+running: [{id: 1, queue: q, start: -30m, finish: 50m, allocation: 8*h1}]
+pending: [{id: 2, queue: q, slots: 8}]
+"""
+RESUMED: dict[str, Callable[[Path], sw.Instance]] = {
+    "FINISH_TIME": lambda at: _lsf(at, _columns(FINISH_TIME="Mar  2 10:50 L")),
+    "TIME_LEFT": lambda at: _lsf(at, _columns(TIME_LEFT="0:50 L")),
+    "RUN_TIME": lambda at: _lsf(at, _columns(RUN_TIME="600 second(s)")),
+    "RUN_TIME under RUNLIMIT of the queue": lambda at: _lsf(
+        at, _columns(RUN_TIME="600 second(s)", RUNTIMELIMIT=""), ", RUNLIMIT: 60"
+    ),
+    "bjobs -l": lambda at: _lsf(at, LONG),
+    "EndTime": lambda at: instance_of(
+        _slurm("TimeLimit=01:00:00 StartTime=2026-03-02T09:30:00 EndTime=2026-03-02T10:50:00")
+    ),
+    "document": lambda at: sw.loads(DOCUMENT),
+}
+
+
+@pytest.mark.parametrize("form", RESUMED)
+def test_a_suspension_moves_the_end(form: str, tmp_path: Path) -> None:
+    """The job has run for 10 minutes of its hour although it started half an hour ago."""
+    row = sw.outlook(RESUMED[form](tmp_path))["2"]
+    assert (row.as_configured, row.possible, row.proved) == (3000, 3000, True)
+
+
+@pytest.mark.parametrize("form", ["never suspended", "seconds of two clocks"])
+def test_without_a_suspension_the_run_limit_counts_from_the_start(
+    form: str, tmp_path: Path
+) -> None:
+    ran = {"never suspended": "1800 second(s)", "seconds of two clocks": "1745 second(s)"}[form]
+    found = _lsf(tmp_path, _columns(RUN_TIME=ran, FINISH_TIME=""))
+    assert (found.running[0].finish, sw.outlook(found)["2"].possible) == (None, 1800)
 
 
 def _json(time_limit: Any) -> dict[str, str]:
@@ -80,3 +167,29 @@ def test_no_run_limit_is_not_the_default_of_the_partition(
     row = sw.outlook(again)["2"]
     assert (row.as_configured, row.possible) == (possible, possible)
     assert row.state == ("unknown end" if possible is None else "starts")
+
+
+@pytest.mark.parametrize("limit", ["-t 0", "--time=UNLIMITED", "--time=infinite"])
+def test_a_job_asked_about_without_a_limit_ends_never(limit: str) -> None:
+    idle = _slurm(f"{BEGUN}02:00:00")
+    asked = sw.ask(instance_of(idle), f"sbatch {limit} -n 8 --wrap x", method="optimal")
+    assert (asked.line.answer.start, asked.line.answer.finish) == (5400, None)
+
+
+@pytest.mark.parametrize("command", ["simulate", "outlook"])
+def test_slurm_holds_nothing_for_a_job_behind_a_run_without_limit(command: str) -> None:
+    """Its planned start is a year ahead, so that no reservation keeps the next job from running."""
+    texts = _slurm(f"{BEGUN}UNLIMITED", "MaxTime=UNLIMITED")
+    halved = texts["jobs.txt"].splitlines()[0].replace("=8", "=4")
+    small = texts["jobs.txt"].splitlines()[1].replace("JobId=2", "JobId=3").replace("=8", "=4")
+    small = small.replace("Priority=8", "Priority=1").replace("TimeLimit=01:00:00", "")
+    found = instance_of(
+        texts | {"jobs.txt": f"{halved}\n{texts['jobs.txt'].splitlines()[1]}\n{small}\n"}
+    )
+    if command == "outlook":
+        rows = sw.outlook(found)
+        assert [rows[job].as_configured for job in "23"] == [None, 0]
+        assert rows["2"].state == "unknown end"
+    else:
+        starts = {job.job: job.start for job in sw.simulate(found, until=400 * 86400).jobs}
+        assert (starts["2"], starts["3"]) == (None, 0)

@@ -107,6 +107,16 @@ def test_a_longer_run_touches_what_waits_for_it_by_name() -> None:
     assert sw.outlook(it, effort=1)["y"].cautions
 
 
+def test_the_site_of_the_examples_is_proved_but_for_its_slot_pools() -> None:
+    found = sw.outlook(sw.load(sw.example("site")), effort=5)
+    without = {
+        row.job: {item.what for item in row.possible_cautions} for row in found if not row.proved
+    }
+    assert not any(row.cautions for row in found)
+    assert set(without) == {"208", "209"}
+    assert all("slot pools" in " ".join(said) for said in without.values())
+
+
 CONF = {
     "lsf.conf": "LSF_LIM_PORT=1\n",
     "lsf.cluster.c": "Begin Host\nHOSTNAME model type server RESOURCES\nh1 ! ! 1 ()\nEnd Host\n",

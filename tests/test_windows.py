@@ -1,6 +1,8 @@
 """Time windows: what the text means and when it is open."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from slotwise.model.windows import open_periods, parse_windows
 
 HOUR, DAY = 3600, 86400
@@ -35,3 +37,19 @@ def test_open_periods_without_origin_start_on_a_sunday() -> None:
         (DAY, DAY + HOUR),
         (8 * DAY, 8 * DAY + HOUR),
     )
+
+
+@given(st.integers(0, 10079), st.integers(1, 10080), st.integers(-(10**6), 10**7))
+def test_open_periods_agree_with_the_week_minute_by_minute(
+    first: int, length: int, time: int
+) -> None:
+    """Open at `time` if and only if the minute of the week lies in the window, wrapped around."""
+    last = (first + length) % 10080
+    text = f"{_edge(first)}-{_edge(last)}"
+    minute = time // 60 % 10080
+    inside = (minute - first) % 10080 < length
+    assert bool(open_periods(text, None, time, time + 1)) == inside
+
+
+def _edge(minute: int) -> str:
+    return f"{minute // 1440}:{minute % 1440 // 60}:{minute % 60:02}"

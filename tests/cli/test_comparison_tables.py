@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 import slotwise as sw
@@ -51,6 +52,15 @@ def test_greedy_says_one_thing_and_gets_another() -> None:
         " cfd       32    2h    3h    3h    3h     2h  proved          1h  32 free slots: " in wide
     )
     assert {len(line) <= 100 for line in wide.splitlines()} == {True}
+
+
+def test_a_start_that_the_scheduler_reaches_later_does_not_count_as_proved() -> None:
+    """The table said 7 of 7 above two rows without a proof."""
+    text = printed("compare", "--example", "tutorial", "--methods", "greedy,optimal", columns=100)
+    assert len(re.findall("  proved", text)) == 5
+    assert re.search(r" sum .* 5 of 7 ", text)
+    said = "All 7 starts are proved the earliest in priority order. The scheduler reaches 2 of them"
+    assert said in " ".join(text.split())
 
 
 def test_the_same_record_for_programs() -> None:

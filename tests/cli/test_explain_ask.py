@@ -62,6 +62,14 @@ def test_explain_as_csv() -> None:
     assert rows[1]["allocation"] == "1*hostA"
 
 
+def test_explain_a_job_that_starts_now() -> None:
+    assert output("explain", "--example", "joint-wins", "small") == (
+        "small starts now as configured, ends +2h, on 2*a1\n"
+        "possible: now, proved the earliest, on 2*a1\n"
+        "LSF's greedy estimate: now\n"
+    )
+
+
 @pytest.mark.parametrize("front", ["", "bsub "])
 def test_ask_as_json(front: str, tmp_path: Path) -> None:
     file = tmp_path / "headline.yaml"

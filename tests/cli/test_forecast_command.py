@@ -82,6 +82,28 @@ def test_json_csv_text_and_the_library_say_the_same(moment, log):
         assert f" {job['job']} " in text
 
 
+def test_seeds(moment, log):
+    one, again, other = (
+        _forecast(moment, log, "--format", "json", "--seed", seed).stdout for seed in (1, 1, 2)
+    )
+    assert one == again != other
+
+
+def test_the_strip_is_where_the_samples_are(moment, log):
+    from slotwise.cli.forecast import STRIP, _strips
+
+    found = sw.forecast(sw.load(moment), log, samples=30)
+    for waits, strip in zip(found.waits, _strips(found), strict=True):
+        assert len(strip) == STRIP
+        span = found.bounds[1].max() - found.now
+        for place, mark in enumerate(strip):
+            low, high = span * place / STRIP, span * (place + 1) / STRIP
+            inside = ((waits >= low) & (waits < high)).any() or (
+                place == STRIP - 1 and (waits == high).any()
+            )
+            assert (mark != "·") == inside
+
+
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [

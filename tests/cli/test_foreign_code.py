@@ -8,9 +8,16 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sampling import pairwise, some
+from slotwise.solver.optimal.pool.problem import PoolProblem
+from slotwise.solver.optimal.pool.search import Helper
 
+DATA = Path(__file__).parents[1] / "data"
+LSF = DATA / "lsf"
+SLURM = DATA / "slurm" / "live"
+ACCT = DATA / "acct" / "lsb.acct.small-cluster"
 #: What our processes load sooner or later; each tells on itself when it is run.
 NAMES = sorted(
     sys.stdlib_module_names
@@ -19,6 +26,8 @@ NAMES = sorted(
     | {"cli", "solver", "model", "sitecustomize", "usercustomize", "matplotlib", "pyarrow", "dask"}
 )
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
+POOL = "--example kth-sp2-queue-10 --effort 0.3 --workers 2"
+LISTINGS = f"--bjobs {LSF}/bjobs-running-two-hosts.json --bhosts {LSF}/bhosts.json"
 
 
 @pytest.fixture
@@ -50,6 +59,44 @@ def _left_to_python(folder: Path) -> None:
 
 #: The two ways to start it.
 STARTS = {"command": [SLOTWISE], "module": [sys.executable, "-m", "slotwise"]}
+#: Every command, with more than one process where it can have them. Words in capitals are inputs.
+LINES = (
+    "whatif SITE --set MBD_SLEEP_TIME=1 --workers 2",
+    f"solve {POOL}",
+    "solve --example headline --method milp",
+    f"compare {POOL}",
+    "forecast --example headline --history LOG --samples 40 --workers 2",
+    "explain --example headline job5 --method optimal",
+    "ask --example headline --history LOG --samples 40 --workers 2 -- -n 2 -W 60",
+    "ask --example headline --method optimal -n 2",
+    "simulate --example headline --reservation optimal",
+    "backtest LOG --questions 4 --samples 20 --workers 2",
+    "diagnose --example headline --history LOG --samples 40 --workers 2",
+    "sweep STUDY --into trap.cells --workers 2",
+    "snapshot",
+    "report --example headline -o -",
+    "score STORE",
+    "score --snapshot BEFORE --log AFTER",
+    "replay LOG",
+    "show bjobs --example headline",
+    "top --example headline --once",
+    "slots --example headline",
+    "serve --example headline --port 0 --for 1s",
+    "check SITE",
+    "generate --hosts 2 --running 1",
+    "examples",
+    "check --schema",
+    "resreq select[mem>1]",
+    f"import snapshot {LISTINGS} --bqueues {LSF}/bqueues.json",
+    "import lsf CONF",
+    f"import events {LSF}/lsb.events --keep-going",
+    f"import acct {ACCT}",
+    "import swf LOG --policy easy --at 10000",
+    f"import slurm --from {SLURM}",
+    "import pool POOL",
+)
+#: What PYTHONPATH is; None: it is not set.
+PATHS = (None, ":")
 
 
 def _run_in(
@@ -68,6 +115,40 @@ def _run_in(
     )
     assert not caught.exists(), caught.read_text()
     return done
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "python_path"),
+    [
+        *some(
+            [(line, list(STARTS)[at % 2], PATHS[at // 2 % 2]) for at, line in enumerate(LINES)], 5
+        ),
+        *(
+            pytest.param(line, start, path, marks=pytest.mark.slow)
+            for line in LINES
+            for start in STARTS
+            for path in PATHS
+        ),
+    ],
+)
+def test_a_command_in_a_folder_of_traps(
+    trap: tuple[Path, Path],
+    inputs: dict[str, str],
+    commands: None,
+    line: str,
+    start: str,
+    python_path: str | None,
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if python_path is not None:
+        environment["PYTHONPATH"] = python_path
+        _left_to_python(trap[0])
+    pool = trap[0].parent / "pool.json"
+    pool.write_text('{"procs": 4, "running": [], "queue": []}')
+    known = inputs | {"POOL": str(pool)}
+    words = [known.get(word, word) for word in line.split()]
+    done = _run_in(trap, [*STARTS[start], *words], environment)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_process_that_keeps_a_list_of_semaphores_dies_and_comes_again(
@@ -129,3 +210,25 @@ def test_other_entries_of_the_python_path_stay(tmp_path: Path) -> None:
     found = done.stdout.splitlines()
     assert str(tools) in found
     assert not {"", str(here), str(here / "sub")} & set(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("python_path", some(["", ".", "relative:"], 1))
+def test_the_helper_takes_nothing_from_the_folder_and_works(
+    trap: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, python_path: str
+) -> None:
+    """Even where PYTHONPATH or the caller's own path would lead there."""
+    folder, caught = trap
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", python_path)
+    monkeypatch.syspath_prepend(str(folder))
+    rng = np.random.default_rng(1)
+    problem = PoolProblem.build([0, 5], [2, 4], rng.integers(1, 5, 30), rng.integers(1, 20, 30))
+    worst = np.cumsum(problem.durations) + 5
+    value = problem.value(worst)
+    with Helper(problem, worst, 1) as helper:
+        helper.wait(3.0)
+        plans = helper.plans()
+    assert not caught.exists(), caught.read_text()
+    assert plans
+    assert min(problem.value(plan) for plan in plans) < value

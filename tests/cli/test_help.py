@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from all_commands import all_commands
 from forked import slotwise
 from sampling import some
 from slotwise.cli.panels import ADVANCED
+
+#: Panels that come after the first screen of a command.
+AFTER_THE_FIRST_SCREEN = (
+    "A moment of the simulation",
+    "Forecast",
+    "Time and processors",
+    ADVANCED,
+)
+#: Lines of a screen.
+SCREEN = 45
 
 
 def help_of(*words: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -15,6 +27,18 @@ def help_of(*words: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done = slotwise(*words, "--help")
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "command", some([((),), *((command,) for command in all_commands())], 8), ids=" ".join
+)
+def test_what_matters_is_on_the_first_screen(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = help_of(*command, monkeypatch=monkeypatch)
+    panels = [f"─ {name} " for name in AFTER_THE_FIRST_SCREEN]
+    rest = (n for n, line in enumerate(lines) if any(name in line for name in panels))
+    assert next(rest, len(lines)) <= SCREEN
 
 
 @pytest.mark.parametrize(
@@ -76,6 +100,63 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (
+            ("compare", "--example", "headline", "--bjobs", "x"),
+            "compare has no option --bjobs; snapshot has it",
+        ),
+        (
+            ("import", "lsf", "--site", "x"),
+            "import lsf has no option --site; snapshot, import events",
+        ),
+        (
+            ("compare", "x.yaml", "--json"),
+            "compare has no option --json (did you mean '--format json'?)",
+        ),
+        (
+            ("solve", "x.yaml", "--milp"),
+            "solve has no option --milp (did you mean '--method milp'?)",
+        ),
+        (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
+        (
+            ("compare", "a.yaml", "job1", "job2"),
+            "compare takes no further argument job1 job2: a job is given as --job job1 "
+            "(`slotwise compare --help`)",
+        ),
+        (
+            ("explain", "a.yaml", "job1", "job2"),
+            "explain takes no further argument job2 (`slotwise ex",
+        ),
+        (
+            ("import", "lsf", "a", "b"),
+            "import lsf takes no further argument b (`slotwise import lsf -",
+        ),
+        (
+            ("explian",),
+            "there is no command 'explian' (did you mean 'explain'?) (`slotwise --help`",
+        ),
+        (
+            ("import", "slrum"),
+            "import has no command 'slrum' (did you mean 'slurm'?) (`slotwise im",
+        ),
+        (("import", "compare"), "import has no command 'compare': `slotwise compare` (`slotwise"),
+        (("schema", "x", "-h"), "`slotwise schema` is `slotwise check --schema` now"),
+        (
+            ("verify", "a", "b"),
+            "`slotwise verify` is `slotwise score --snapshot FILE --log LOG` now",
+        ),
+        (("slurm", "x"), "there is no command 'slurm': `slotwise import slurm` (`slotwise --help`"),
+        (("--debug", "x\x1b[31m"), "there is no command 'x"),
+    ],
+)
+def test_commands_within_commands_are_named_whole(words: tuple[str, ...], said: str) -> None:
+    done = slotwise(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"slotwise: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         ("compare x --workers 0", "--workers: must be a whole number of at least 1, not '0'"),
         ("compare x --workers=1.5", "--workers: must be a whole number of at least 1, not '1.5'"),
         ("compare x --time-limit soon", "--time-limit: must be a number of at least 0, not 'soon'"),
@@ -98,3 +179,13 @@ def test_an_invalid_value_is_one_line(words: str, said: str) -> None:
     done = slotwise(*words.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"slotwise: {said}\n"
+
+
+def test_paragraphs_fill_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of a command's words ends where the next word finds no room."""
+    for command in ("score", "diagnose", "backtest", "solve"):
+        lines = help_of(command, monkeypatch=monkeypatch)
+        words = [line.strip() for line in lines[: next(n for n, x in enumerate(lines) if "╭" in x)]]
+        for line, following in pairwise(words[3:]):
+            if line and following:
+                assert len(f"{line} {following.split()[0]}") > 98

@@ -6,13 +6,15 @@ import csv
 import io
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise import Cluster, Host, Instance, Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, RunningJob, read_history
 from slotwise.cli.main import app
+from slotwise.solver.advice.likely import Forecaster
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()
@@ -73,6 +75,27 @@ def test_a_refused_alternative_has_no_forecast(log):
     assert refused.likely is not None
     assert set(refused.likely.record().values()) == {None}
     assert not answer.cut
+
+
+def test_differences_come_from_the_request_alone(log):
+    """A line that asks for less never starts later in any of the quantiles, whatever the seed."""
+    instance = Instance(
+        Cluster((Host("pool", 8),)),
+        running=tuple(
+            RunningJob(Job(f"r{n}", 2, run_limit=7200 + 900 * n, submit=-60), -60, {"pool": 2})
+            for n in range(4)
+        ),
+        pending=(Job("1", 4, run_limit=3600),),
+    )
+    past = read_history(log, instance)
+    small, same, large = (Job("2", slots, run_limit=3600) for slots in (2, 6, 6))
+    for seed in range(5):
+        forecaster = Forecaster(instance, past, sw.Drawing(samples=25, seed=seed))
+        first, second, third = forecaster.of_others([small, same, large])
+        assert second == third
+        assert first.likely < second.likely
+        assert first.nine_in_ten_by <= second.nine_in_ten_by
+    assert forecaster.of_others([replace(small, res_req=("span[hosts=1]",))])[0].likely is not None
 
 
 def test_report_has_it_in_its_table(log, tmp_path):

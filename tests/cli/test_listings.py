@@ -10,9 +10,12 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from forked import slotwise
+from hypothesis import given
+from hypothesis import strategies as st
 from sampling import pairwise, some
 from slotwise.cli.main import app, main
-from slotwise.cli.tables import Column
+from slotwise.cli.tables import Column, ListingRow, listing_text
+from slotwise.model.display import duration_text, smallest_difference
 from slotwise.model.generate import generate
 from typer.testing import CliRunner
 
@@ -20,6 +23,7 @@ COLUMNS = (
     *(Column("JOB"), Column("START NOW"), Column("SLOTS")),
     *(Column("WHY NOT", line=1, label=""), Column("WHERE", line=1, label="on")),
 )
+WORDS = st.text("abcxyz019*", min_size=1, max_size=30)
 
 
 @pytest.fixture
@@ -58,6 +62,33 @@ def test_nothing_is_wider_than_a_narrow_terminal(width, columns: int, example: s
         assert longest(text) <= columns, text
         if command[0] in ("compare", "solve"):
             assert all(re.search(rf"^ ?{job}\b", text, re.MULTILINE) for job in jobs)
+
+
+@given(
+    rows=st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS, WORDS), min_size=1, max_size=5),
+    columns=st.integers(40, 200),
+)
+def test_every_cell_is_there_whole_in_tables_and_cards(
+    rows: list[tuple[str, ...]], columns: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        text = listing_text(COLUMNS, [ListingRow(row) for row in rows])
+    assert longest(text) <= columns
+    # A cell too wide for its column goes on below; its letters stay in order.
+    for row in rows:
+        for cell in row:
+            letters = iter(re.sub(r"\s", "", text))
+            assert all(letter in letters for letter in cell)
+
+
+@given(start=st.integers(0, 10**7), gain=st.integers(0, 10**7))
+def test_rounding_never_hides_a_difference(start: int, gain: int) -> None:
+    beside = smallest_difference((start, start + gain))
+    assert beside == gain
+    shown = duration_text(start, beside), duration_text(start + gain, beside)
+    # What the text of the gain keeps of it (its two largest units) is seen in the times too.
+    assert (shown[0] == shown[1]) == (gain == 0)
 
 
 @pytest.mark.parametrize(("columns", "lines"), some([(80, 40), (160, 40), (200, 60)], 1))
@@ -110,6 +141,19 @@ def test_a_job_that_is_not_there_is_refused() -> None:
     done = CliRunner().invoke(app, ["solve", "--example", "headline", "--job", "job6"])
     assert isinstance(done.exception, sw.InputError)
     assert "there is no pending job 'job6' (did you mean 'job5'?)" in str(done.exception)
+
+
+def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    rows = [ListingRow(("j", "s"), state) for state in ("now", "later", "unproved", "unplaced")]
+    shown = (Column("JOB", marked=True), Column("START"))
+    coloured = listing_text(shown, rows)
+    assert all(f"\x1b[{code}m" in coloured for code in (32, 36, 33, 31))
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = listing_text(shown, rows)
+    assert not any(f"\x1b[{code}m" in plain for code in (32, 36, 33, 31))
 
 
 def test_a_generated_cluster_at_eighty_columns(width) -> None:  # type: ignore[no-untyped-def]

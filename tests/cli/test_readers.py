@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise import InputError, load
 from slotwise.cli.main import app
 from typer.testing import CliRunner
@@ -116,3 +120,31 @@ def test_a_directory_of_an_instance_whose_name_is_too_long(tmp_path: Path) -> No
     path.write_text(f"format: slotwise/1\nhosts: [{{name: a, slots: 1}}]\nconfig: {LONG}\n")
     with pytest.raises(InputError, match=f"site.yaml:3: config: there is no directory '{LONG}'"):
         load(path)
+
+
+#: What never ends, by what a reader is told of it.
+ENDLESS = ("/dev/zero", "/dev/urandom", "yes")
+
+
+@pytest.mark.parametrize(
+    ("name", "endless"),
+    some([(name, ENDLESS[at % 3]) for at, name in enumerate(READERS)], 7),
+)
+def test_what_never_ends(name: str, endless: str, words: list[str], tmp_path: Path) -> None:
+    """Refused once the limit is reached, or seen at once to be no such file."""
+    source = Path(endless)
+    if endless == "yes":
+        source = tmp_path / "pipe"
+        os.mkfifo(source)
+        threading.Thread(target=_say_yes, args=(source,), daemon=True).start()
+    line = [str(source) if word == "IN" else word for word in words]
+    result = RUNNER.invoke(app, ["--max-text", "300000", "--max-unpacked", "300000", *line])
+    said = str(result.exception) if isinstance(result.exception, InputError) else result.stderr
+    assert str(source) in said, result.output
+    assert result.exit_code != 0
+
+
+def _say_yes(pipe: Path) -> None:
+    with suppress(OSError), pipe.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"y\n" * 1000)

@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise import Plan, PlannedJob
+from slotwise import JobOutlook, Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
 from slotwise.model.display import WrittenTimes
+from slotwise.model.objective import objective_named
 from slotwise.solver.advice.sentences import (
     configuration_of,
+    outlook_sentences,
+    plan_sentences,
+    proof_sentence,
 )
 from slotwise.solver.rules.omitted import RUN_OUT, WITHOUT
 from slotwise.solver.scheduler.continuation import simulated_starts
@@ -45,6 +49,14 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> str:
     return now
 
 
+def row(name: str, sooner: int | None, slots: int = 1, **more: Any) -> JobOutlook:
+    """A job that could start so many seconds sooner than as configured; None: it has no start."""
+    if sooner is None:
+        return JobOutlook(name, slots, more.pop("state", "impossible"), None, **more)
+    start = 10 * HOUR
+    return JobOutlook(name, slots, "starts", start + sooner, possible=start, **more)
+
+
 def plan(*items: PlannedJob, **more: Any) -> Plan:
     given: dict[str, Any] = {"method": "optimal", "objective": "lexicographic", "status": "optimal"}
     return Plan(**{**given, "now": 0, "reservations": items, **more})
@@ -53,6 +65,78 @@ def plan(*items: PlannedJob, **more: Any) -> Plan:
 def proved(count: int, of: int) -> Plan:
     items = (PlannedJob(str(n), n, proved=n < count) for n in range(of))
     return plan(*items, status="optimal" if count == of else "feasible")
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (proved(7, 7), "All 7 starts are proved the earliest in priority order."),
+        (proved(2, 2), "Both starts are proved the earliest in priority order."),
+        (proved(1, 1), "The one start is proved the earliest in priority order."),
+        (proved(5, 7), "5 of 7 starts are proved the earliest in priority order."),
+        (proved(1, 2), "1 of 2 starts is proved the earliest in priority order."),
+        (proved(0, 2), "No start is proved the earliest in priority order."),
+        (proved(0, 0), "No job has a start."),
+        (
+            replace(proved(2, 2), objective="makespan"),
+            f"Proved: no plan has a smaller {objective_named('makespan').meaning} "
+            "(objective makespan).",
+        ),
+        (
+            replace(proved(1, 2), objective="makespan"),
+            "1 of 2 starts is proved the earliest.",
+        ),
+    ],
+)
+def test_what_is_proved_is_a_sentence(found: Plan, sentence: str) -> None:
+    assert proof_sentence(found) == sentence
+
+
+def test_an_outlook_says_who_could_start_earlier_and_what_that_costs_whom() -> None:
+    """Would find: the gain of one job and the loss of another as one sum, a gain of seconds."""
+    ahead = [row(str(n), -HOUR, 2, ahead_of="110", proved=True) for n in (113, 114)]
+    rows = [row("110", 2 * HOUR, 12), row("111", 0), *ahead, row("115", -1800, 2, proved=True)]
+    rows += [row("116", 119, 2, cycle=60), row("117", -HOUR, 2)]  # too little; not proved
+    _, changes, total = outlook_sentences(rows, proved(6, 7), "BACKFILL in queue normal")
+    assert changes == (
+        "As configured (BACKFILL in queue normal): job 110 could start 2h earlier; jobs 113 and "
+        "114 start ahead of job 110, of higher priority."
+    )
+    assert total == (
+        "With every job at its earliest start in priority order, 1 job would wait 2h less "
+        "(24 slot-hours) and 3 jobs would wait 2h 30m more (5 slot-hours)."
+    )
+    assert outlook_sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
+
+
+def test_jobs_without_a_start_are_counted_by_the_reason() -> None:
+    rows = [row("a", 0), row("b", None), row("c", None), row("d", None, state="unknown end")]
+    _, changes, impossible, unknown = outlook_sentences(rows, proved(2, 2), "x")
+    assert changes.endswith(": every job starts as early as the plan has it.")
+    assert impossible == "2 jobs cannot start on this cluster: b and c."
+    assert unknown == "1 job waits for something whose end is not known: d."
+
+
+def test_a_plan_says_what_it_is_and_claims() -> None:
+    greedy = plan(
+        PlannedJob("a", 0),
+        PlannedJob("b", None, estimate=5),
+        PlannedJob("c", None),
+        method="greedy",
+        status="heuristic",
+        unplaced=(Unplaced("d", "too large"),),
+    )
+    first, places = plan_sentences(greedy)
+    assert first.startswith(
+        "Greedy reservation: 1 job starts now, 1 job waits with an estimate, 1 job waits without "
+        "an estimate."
+    )
+    assert places == "1 job has no place."
+    exact = plan(PlannedJob("a", 30, proved=True), value=30.0, bound=30.0)
+    assert plan_sentences(exact)[1] == (
+        "Method optimal, objective lexicographic: value 30, bound 30 "
+        "(sum of the seconds from now to each start)."
+    )
 
 
 def test_the_configuration_names_the_queues() -> None:

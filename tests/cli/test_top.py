@@ -14,13 +14,29 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
-from slotwise.cli.listing import JobChoice
+from slotwise.cli.listing import JobChoice, Listing, listing_of
 from slotwise.cli.top.page import TopApp
 from slotwise.cli.watched import WatchedSource
+from slotwise.solver.outlook.outlook import outlook
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 EXAMPLE = sw.example("joint-wins")
+
+
+@pytest.fixture(scope="module")
+def listing() -> Listing:
+    instance = sw.load(EXAMPLE)
+    return listing_of(instance, outlook(instance, effort=2.0))
+
+
+def test_rows_say_what_the_outlook_says(listing: Listing) -> None:
+    small, large = listing.jobs
+    assert (small.state, small.configured, small.possible_text) == ("starts now", 0, "now")
+    assert (large.state, large.configured_text, large.possible_text) == ("held back", "2h", "now")
+    assert "cu[maxcus=1]" in large.waits_for
+    assert large.lines[0].startswith("job large starts +2h as configured, ends +5h, on ")
+    assert large.lines[1].startswith("possible: now, proved the earliest, on ")
 
 
 def test_once_filters_and_sorts() -> None:
@@ -86,6 +102,33 @@ def on_page(file: Path, steps: Callable[[Page], Awaitable[None]], width: int = 8
 
     asyncio.run(run())
     return app
+
+
+def test_the_page_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys, the explanation of a job, a file that breaks and comes back."""
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / EXAMPLE.name
+    good = EXAMPLE.read_text("utf-8")
+    file.write_text(good, encoding="utf-8")
+
+    async def steps(page: Page) -> None:
+        await page.shows("1 held back", "job small starts now", "read 0s ago")
+        assert page.jobs == ["small", "large"]
+        await page.press("down")
+        await page.shows("job large starts +2h as configured", "possible: now, proved")
+        await page.press("enter")
+        await page.shows("large starts +2h as configured", "cu[maxcus=2]", "back")
+        await page.press("escape")
+        await page.shows("small")
+        file.write_text(good.replace("format: ", "forma: "), encoding="utf-8")
+        await page.shows("stale, read ", "large")
+        file.write_text(good.replace("id: small", "id: other"), encoding="utf-8")
+        await page.shows(" other  user", without="stale")
+        await page.press("h")
+        assert "sort by the next column" in await page.shows("AS CONFIGURED: time until")
+        await page.press("q", "q")
+
+    assert on_page(file, steps).return_code == 0
 
 
 def test_a_long_explanation_says_what_is_done(

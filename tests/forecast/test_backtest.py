@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise import InputError
 from slotwise.model.workload import Workload, canonical
+from slotwise.solver.accuracy.measures import LEVELS
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import (
     Replayed,
     answer,
     backtest,
+    calibrated,
 )
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic
@@ -68,11 +70,61 @@ def test_nothing_that_came_after_the_moment_of_asking_changes_an_answer(policy, 
     assert answer(other, row, 3, 7) == answer(first, row, 3, 7)
 
 
+@given(st.integers(0, 39), st.integers(1, 10**6))
+def test_a_truth_that_is_not_known_yet_calibrates_nothing(place, later):
+    count = 40
+    random = np.random.default_rng(0)
+    log = Workload.of(np.arange(count) * 1000, [1] * count, [1] * count, [1] * count)
+    start = log.submit + random.integers(100, 9000, count)
+    answers = np.tile(np.r_[0, 0, 0, 0, 0, np.array(LEVELS) * 5000], (count, 1))
+    rows = np.arange(count)
+    one = calibrated(Replayed(log, start, PROCS, "easy"), rows, answers)
+    unknown = start >= log.submit[place]
+    other_start = np.where(unknown, start + later, start)
+    other = calibrated(Replayed(log, other_start, PROCS, "easy"), rows, answers)
+    upto = slice(0, place + 1)
+    assert other.factors[upto].tolist() == one.factors[upto].tolist()
+    assert other.late[upto].tolist() == one.late[upto].tolist()
+    assert (one.factors[30:] != 1).any()  # it is calibrated at all
+
+
 def test_a_log_where_nobody_waited_is_one_clear_message():
     with pytest.raises(InputError, match="there is nothing to forecast"):
         backtest(_replayed(_log([(t, 1, 1, 1) for t in range(20)])))
     with pytest.raises(InputError, match="at least 1"):
         backtest(_replayed(LOG, procs=32), jobs=0)
+
+
+def test_the_same_answers_with_any_number_of_workers(asked):
+    replayed, questions = asked
+    parallel = backtest(replayed, jobs=40, samples=15, seed=3, workers=2)
+    assert parallel.quantiles.tolist() == questions.quantiles.tolist()
+    assert parallel.late.tolist() == questions.late.tolist()
+
+
+def test_an_answer_does_not_depend_on_what_else_is_asked(asked):
+    replayed, questions = asked
+    fewer = backtest(replayed, jobs=12, samples=15, seed=3)
+    places = np.searchsorted(questions.row, fewer.row)
+    assert fewer.quantiles.tolist() == questions.quantiles[places].tolist()
+
+
+def test_stopped_early_the_first_answers_are_the_same(asked):
+    replayed, questions = asked
+    for workers in (1, 2):
+        told: list[int] = []
+        part = backtest(
+            replayed,
+            jobs=40,
+            samples=15,
+            seed=3,
+            workers=workers,
+            stop=lambda told=told: len(told) == 3,
+            tell=told.append,
+        )
+        assert told == [1, 2, 3]
+        assert part.row.tolist() == questions.row[:3].tolist()
+        assert part.quantiles.tolist() == questions.quantiles[:3].tolist()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import slotwise as sw
 from forecast_lab import past_of
@@ -18,6 +19,12 @@ def test_all_that_is_wrong_in_one_report():
     with pytest.raises(sw.InputError) as caught:
         sw.Drawing(samples="x", workers=0, calibration="nofile", seed=None)
     assert len(caught.value.problems) == 4
+
+
+def test_whole_numbers_of_numpy_are_taken():
+    found = sw.forecast(_headline(), HISTORY, samples=np.int64(3), seed=np.int64(1))
+    same = sw.forecast(_headline(), HISTORY, samples=3, seed=1)
+    assert found.samples.tolist() == same.samples.tolist()
 
 
 @pytest.mark.parametrize("history", [None, 3, ["log"]])

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from slotwise import Calibration, Cluster, History, Host, InputError, Instance, Job, Params, Queue
 from slotwise.solver.budget import OutOfTime
-from slotwise.solver.forecast.backtest import backtest, calibration_of
+from slotwise.solver.forecast.backtest import Replayed, backtest, calibration_of
 from slotwise.solver.forecast.forecast import UNCALIBRATED
-from slotwise.solver.forecast.history import Ended, history_of
+from slotwise.solver.forecast.history import Ended, history_of, numbered
 from slotwise.solver.forecast.of_instance import (
     SimulatedLog,
     check_drawing,
     forecast,
     past_of_history,
 )
+from slotwise.solver.replay import replay
 
 SLOTS, LAST = 8, 60_000
 
@@ -44,6 +45,28 @@ def now(hosts: tuple[Host, ...] = (Host("pool", SLOTS),)) -> Instance:
 @pytest.fixture(scope="module")
 def history() -> History:
     return history_of(ended(200))
+
+
+def test_the_factors_are_those_of_a_backtest_of_the_same_log(history: History) -> None:
+    order = sorted(ended(200), key=lambda item: item.job.submit)
+    workload, names = numbered(
+        [item.job for item in order],
+        [item.end - item.start for item in order],
+        [item.job.run_limit or 0 for item in order],
+    )
+    past = Replayed.of(replay(workload, policy="fcfs", procs=SLOTS), names)
+    expected = calibration_of(backtest(past, jobs=40, samples=20, seed=3))
+    told: list[int] = []
+    options = {"samples": 20, "seed": 3, "policy": "fcfs"}
+    found = forecast(now(), history, calibrate=40, tell=told.append, **options)
+    assert found.calibration == expected
+    assert expected.forecasts == len(told) == 40
+    assert expected.late != 1
+    again = forecast(now(), history, calibration=expected, **options)
+    assert again.records() == found.records()
+    raw = forecast(now(), history, **options)
+    assert (raw.samples == found.samples).all()
+    assert raw.records() != found.records()
 
 
 def test_over_hosts_the_history_is_run_by_the_loop() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
+from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Params, Queue
-from slotwise.solver.forecast.backtest import accuracies, backtest
+from slotwise.solver.forecast.backtest import accuracies, answer, backtest
 from slotwise.solver.forecast.of_instance import SimulatedLog
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session
@@ -41,6 +45,26 @@ def simulated(jobs: list[Job]) -> SimulatedLog:
     session = Session(instance, settings_for(instance))
     session.begin()
     return SimulatedLog.run(session, "log")
+
+
+@pytest.mark.parametrize("row", some([25, 32, 39], 1))
+def test_nothing_that_came_after_the_moment_of_asking_changes_an_answer(row: int) -> None:
+    jobs = log(40, 1)
+    first = simulated(jobs)
+    now = jobs[row].submit
+    changed = []
+    for place, job in enumerate(jobs):
+        start, run = int(first.start[place]), job.run_time or 0
+        if place <= row and start + min(run, 4000) >= now:
+            job = replace(job, run_time=max(now - start, 1) + 7 * place)
+        if place > row:
+            job = replace(job, submit=now + 1 + place, slots=8, user="someone", run_limit=60)
+        changed.append(job)
+    other = simulated(changed)
+    before = first.start[: row + 1] < now
+    assert (other.start[: row + 1][before] == first.start[: row + 1][before]).all()
+    assert other.start.tolist() != first.start.tolist()
+    assert answer(other, row, 3, 5) == answer(first, row, 3, 5)
 
 
 def test_a_backtest_has_the_columns_of_a_pools() -> None:

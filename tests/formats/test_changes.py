@@ -59,6 +59,54 @@ def read(*entries: dict[str, Any], instance: Instance = INSTANCE) -> tuple[Chang
     return loads_changes(json.dumps(document), instance)
 
 
+@pytest.mark.behaviour("LOP-07", "RSV-11")
+@pytest.mark.parametrize(
+    ("entry", "change"),
+    [
+        ({"at": "10m", "down": "hostA"}, HostStatus(600, "hostA", "down")),
+        ({"at": 600, "up": "hostA"}, HostStatus(600, "hostA", "up")),
+        ({"at": "1h30m", "close": "hostA"}, HostStatus(5400, "hostA", "closed")),
+        ({"at": "0:10", "open": "hostA"}, HostStatus(600, "hostA", "open")),
+        ({"at": "2026-03-02T09:00:00+01:00", "ok": "hostA"}, HostStatus(3600, "hostA", "ok")),
+        (
+            {"at": 60, "load": {"host": "hostC", "values": {"r1m": 2.5}, "mem": "2G"}},
+            LoadReport(60, "hostC", {"r1m": 2.5, "mem": 2048.0}),
+        ),
+        (
+            {"at": 60, "resize": {"job": "r1", "allocation": "3*hostA"}},
+            Resize(60, "r1", {"hostA": 3}),
+        ),
+        ({"at": 60, "release": {"job": "r1", "slots": "hostA"}}, Release(60, "r1", {"hostA": 1})),
+        ({"at": 60, "end": "r1"}, EarlyEnd(60, "r1")),
+        ({"at": 60, "bkill": "p1"}, Kill(60, "p1")),
+        ({"at": 60, "btop": "p2"}, Moved(60, "p2", "top")),
+        ({"at": 60, "bbot": "p1"}, Moved(60, "p1", "bottom")),
+        (
+            {"at": 60, "bswitch": {"job": "p1", "queue": "night"}},
+            QueueSwitch(60, "p1", "night"),
+        ),
+        (
+            {"at": 60, "bmod": {"job": "p1", "bsub": "-n 3,4 -W 30"}},
+            Modification(60, "p1", {"slots": 3, "max_slots": 4, "run_limit": 1800}),
+        ),
+        (
+            {"at": 60, "bmod": {"job": "p1", "bsub": "-q night", "priority": 3}},
+            Modification(60, "p1", {"queue": "night", "priority": 3}),
+        ),
+        (
+            {"at": 90, "submit": {"id": "n1", "bsub": "-n 2 -W 5 -q night"}},
+            NewJob(Job("n1", 2, queue="night", run_limit=300, submit=90)),
+        ),
+        ({"at": 90, "submit": {"id": 7}}, NewJob(Job("7", 1, queue="day", submit=90))),
+    ],
+)
+def test_what_an_entry_means(entry: dict[str, Any], change: Change) -> None:
+    assert read(entry) == (change,)
+    jsonschema.Draft202012Validator(changes_schema()).validate(
+        {"format": "slotwise-changes/1", "changes": [entry]}
+    )
+
+
 WRONG = """\
 format: slotwise-changes/1
 changes:

@@ -122,3 +122,27 @@ def test_what_is_wrong_with_a_fragment_is_said_with_its_line(
         loads(HEAD + text)
     assert caught.value.problems[0].line == line
     assert says in str(caught.value)
+
+
+@pytest.mark.behaviour("PLC-12")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+@pytest.mark.parametrize(
+    ("hosts", "slots", "expected"),
+    [
+        ("hostA+2 hostB+5 others", 6, {"hostB": 4, "hostA": 2}),
+        ("hostA+2 hostB+5 others", 10, {"hostB": 4, "hostA": 4, "hostC": 2}),
+        ("hostD hostC+1 others+2", 9, {"hostA": 4, "hostB": 4, "hostC": 1}),
+        ("others hostA+", 5, {"hostA": 4, "hostB": 1}),
+        ("hostD+1 hostC", 8, {"hostD": 4, "hostC": 4}),
+    ],
+)
+def test_levels_of_preference_and_all_others(
+    hosts: str, slots: int, expected: dict[str, int], method: str
+) -> None:
+    found = of(f'pending: [{{id: 1, bsub: -n {slots} -m "{hosts}" -W 10}}]\n')
+    planned = sw.plan(found, method)["1"]
+    assert planned.start == 0
+    assert sw.validate(found, sw.plan(found, method)) == []
+    if method == "time-based":
+        assert dict(planned.allocation) == expected
+        assert list(planned.allocation) == list(expected)

@@ -58,6 +58,14 @@ def _answer(read: Any, *arguments: Any) -> None:
         assert isinstance(answer, Instance)
 
 
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+@examples(300)
+def test_random_bytes(tmp_path_factory: Any, content: bytes) -> None:
+    file = tmp_path_factory.getbasetemp() / "fuzz.yaml"
+    file.write_bytes(content)
+    _answer(load, file)
+
+
 @given(st.data())
 @examples(150)
 def test_a_valid_text_with_a_piece_changed(data: Any) -> None:

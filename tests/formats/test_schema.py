@@ -6,8 +6,12 @@ from functools import cache
 from pathlib import Path
 
 import jsonschema
+import pytest
 import yaml
-from slotwise.model.formats import json_schema
+from slotwise import example, examples, to_document
+from slotwise.instances import description
+from slotwise.model.formats import json_schema, load_with_warnings
+from slotwise.model.formats.source_text import parse
 
 _HERE = Path(__file__).parent
 
@@ -17,6 +21,18 @@ def _validator() -> jsonschema.Draft202012Validator:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_every_shipped_instance_is_right(name: str) -> None:
+    file = example(name)
+    text = file.read_text("utf-8")
+    _validator().validate(parse(text, name, json_text=file.suffix == ".json"))
+    instance, warnings = load_with_warnings(file)
+    assert warnings == ()
+    assert instance.name == name
+    assert description(name).endswith(".")
+    _validator().validate(to_document(instance))
 
 
 def test_unknown_keys_and_wrong_types_do_not_fit() -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,6 +19,8 @@ import slotwise as sw
 
 HEADLINE = sw.load(sw.example("headline"))
 JOINT = sw.load(sw.example("joint-wins"))
+#: Names that are no objects of ours but types for annotations.
+TYPES = {"Change", "Method", "ObjectiveName", "OnProgress", "Reservation", "Status"}
 
 
 #: What one of everything that a call returns is called.
@@ -192,6 +194,18 @@ def test_every_long_call_can_be_cancelled(name: str) -> None:
     if name == "simulate":
         assert not found.complete
         assert found.cycles == 0
+
+
+def test_what_the_model_is_made_of_is_exported() -> None:
+    """Every class that an annotation of the public calls or of an instance names."""
+    for name in ("Cluster", "Host", "Job", "Queue", "RunningJob", "Params", "Limit", "User"):
+        assert inspect.isclass(getattr(sw, name))
+    assert get_args(sw.Method) == ("greedy", "time-based", "optimal", "milp", "slurm")
+    assert "lexicographic" in get_args(sw.ObjectiveName)
+    assert "heuristic" in get_args(sw.Status)
+    assert "configured" in get_args(sw.Reservation)
+    for name in set(dir(sw)) - TYPES - {"__version__"}:
+        assert getattr(sw, name).__doc__
 
 
 @pytest.mark.parametrize("name", ["plan", "compare", "explain", "ask", "simulate"])

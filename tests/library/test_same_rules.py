@@ -16,6 +16,7 @@ import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from sampling import some
 from slotwise import Scope
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.input_limits import limited
@@ -24,11 +25,21 @@ QUIET = examples(30)
 HERE = Path(__file__).parent
 SMALL = sw.load(HERE / "small.yaml")
 COMPLETE = sw.load(HERE.parent / "formats" / "complete.yaml")
+Change = Callable[[Any], Any]
 
 
 def messages(instance: Any) -> list[str]:
     """What is wrong, without the places."""
     return sorted(problem.message for problem in examine_objects(instance)[0])
+
+
+def messages_of_file(instance: sw.Instance) -> list[str]:
+    """What the reader of files says about the same instance written down."""
+    try:
+        sw.from_document(sw.to_document(instance))
+    except sw.InputError as error:
+        return sorted(problem.message for problem in error.problems)
+    return []
 
 
 @pytest.mark.parametrize("name", sw.examples())
@@ -60,6 +71,195 @@ def _host(instance: sw.Instance, **changes: Any) -> sw.Instance:
     cluster = instance.cluster
     first = replace(cluster.hosts[0], **changes)
     return replace(instance, cluster=replace(cluster, hosts=(first, *cluster.hosts[1:])))
+
+
+def _running(instance: sw.Instance, **changes: Any) -> sw.Instance:
+    if not instance.running:
+        return instance
+    job = replace(instance.running[0].job, **changes)
+    return _first(instance, "running", job=job)
+
+
+def _machines(instance: sw.Instance) -> set[str]:
+    return {host.node_of for host in instance.cluster.hosts if host.node_of}
+
+
+def _cluster(instance: sw.Instance, **changes: Any) -> sw.Instance:
+    return replace(instance, cluster=replace(instance.cluster, **changes))
+
+
+def _overbooked(instance: sw.Instance) -> sw.Instance:
+    """The first host has one slot less than the running jobs hold."""
+    held: dict[str, int] = {}
+    for item in instance.running:
+        if not item.suspended:
+            for host, count in item.allocation.items():
+                held[host] = held.get(host, 0) + count
+    hosts = tuple(
+        replace(host, slots=held[host.name] - 1) if host.name in held else host
+        for host in instance.cluster.hosts
+    )
+    return _cluster(instance, hosts=hosts)
+
+
+def _twice(instance: sw.Instance) -> sw.Instance:
+    return replace(instance, pending=instance.pending + instance.pending[:1])
+
+
+MISTAKES: dict[str, Change] = {
+    "host without slots": lambda i: _host(i, slots=-4),
+    "processors below 1": lambda i: _host(i, ncpus=0),
+    "negative memory": lambda i: _host(i, amounts={"mem": -1}),
+    "negative amount": lambda i: _host(i, amounts={"gpu": -2}),
+    "factor of nothing": lambda i: _host(i, cpu_factor=0),
+    "status": lambda i: _host(i, status="closed_adn"),
+    "windows of a host": lambda i: _host(i, windows="25:00-7:00"),
+    "slots of a user on a host": lambda i: _host(i, user_slots=-1),
+    "host name": lambda i: _cluster(i, hosts=(sw.Host("a&b", 4), *i.cluster.hosts)),
+    "group of nobody": lambda i: _cluster(i, groups=(sw.HostGroup("g:x", ("nobody",)),)),
+    "group named as a host": lambda i: _cluster(
+        i,
+        groups=(
+            sw.HostGroup(i.cluster.hosts[0].name, (i.cluster.hosts[1].name,)),
+            *(group for group in i.cluster.groups if group.name in _machines(i)),
+        ),
+    ),
+    "unit of an unknown type": lambda i: _cluster(
+        i, units=(sw.ComputeUnit("u:x", "enclosur", (i.cluster.hosts[0].name,)),)
+    ),
+    "shared amount": lambda i: _cluster(i, shared=(sw.SharedResource("licence", -1),)),
+    "resource twice": lambda i: _cluster(
+        i, resources=(sw.ResourceDefinition("unit"), sw.ResourceDefinition("unit"))
+    ),
+    "resource of no kind": lambda i: _cluster(
+        i, resources=(sw.ResourceDefinition("unit", kind="numerical"),)
+    ),
+    "slots of a job": lambda i: _first(i, "pending", slots=-4, max_slots=None),
+    "no slots of a job": lambda i: _first(i, "pending", slots=0, max_slots=None),
+    "range of slots": lambda i: _first(i, "pending", slots=8, max_slots=4),
+    "run limit": lambda i: _first(i, "pending", run_limit=0),
+    "negative run limit": lambda i: _first(i, "pending", run_limit=-60),
+    "cpu limit": lambda i: _first(i, "pending", cpu_limit=-1),
+    "run time": lambda i: _first(i, "pending", run_time=-1),
+    "cpu time": lambda i: _first(i, "pending", cpu_time=-0.5),
+    "weight": lambda i: _first(i, "pending", weight=-1),
+    "too long": lambda i: _first(i, "pending", run_limit=10**13),
+    "job id": lambda i: _first(i, "pending", id="a b"),
+    "job twice": _twice,
+    "unknown queue": lambda i: _first(i, "pending", queue="mian"),
+    "unknown application": lambda i: _first(i, "pending", application="tol"),
+    "unknown host asked for": lambda i: _first(i, "pending", hosts=(sw.HostRequest("nope"),)),
+    "unknown submission host": lambda i: _first(i, "pending", from_host="nope"),
+    "deadline before begin": lambda i: _first(i, "pending", begin=100, deadline=100),
+    "requirement": lambda i: _first(i, "pending", res_req=("span[ptile=0]",)),
+    "requirement without end": lambda i: _first(i, "pending", res_req=("span[ptile=2",)),
+    "unknown resource": lambda i: _first(i, "pending", res_req=("rusage[licens=1]",)),
+    "group of a stranger": lambda i: _first(i, "pending", group="staff"),
+    "control character": lambda i: _first(i, "pending", user="an\x1bn"),
+    "overbooked": _overbooked,
+    "starts later": lambda i: _first(i, "running", start=i.now + 3600, finish=None),
+    "ends before its start": lambda i: _first(i, "running", finish=i.now - 10**9),
+    "holds on an unknown host": lambda i: _first(i, "running", allocation={"nope": 1}),
+    "holds nothing": lambda i: _first(i, "running", allocation={}),
+    "holds no slot": lambda i: _first(i, "running", allocation={"nope": 0}),
+    "holds more than it asked for": lambda i: _running(
+        i, slots=99, max_slots=None, resizable=False
+    ),
+    "alternative": lambda i: _first(i, "running", alternative=-1),
+    "default above the maximum": lambda i: _first(i, "queues", run_limit=7200, run_limit_max=3600),
+    "priority of a queue": lambda i: _first(i, "queues", priority=2**40),
+    "limit of a queue": lambda i: _first(i, "queues", queue_slots=-1),
+    "slots of a queue": lambda i: _first(i, "queues", slots=(4, None, 1)),
+    "cycles of a queue": lambda i: _first(i, "queues", slot_reserve=0),
+    "exclusive of a queue": lambda i: _first(i, "queues", exclusive="maybe"),
+    "exclusive units of a queue": lambda i: _first(i, "queues", exclusive="CU[rak]"),
+    "hosts of a queue": lambda i: _first(i, "queues", hosts=(sw.HostRequest("nope"),)),
+    "shares of a queue": lambda i: _first(i, "queues", user_shares=(("ann", 0),)),
+    "shares twice": lambda i: _first(i, "queues", user_shares=(("ann", 1), ("ann", 2))),
+    "preemption": lambda i: _first(i, "queues", preemptive=("nope",)),
+    "bounds": lambda i: _first(i, "queues", resrsv_limit={"mem": (100.0, 30.0)}),
+    "requirement of a queue": lambda i: _first(i, "queues", res_req="select[mem>"),
+    "chunks": lambda i: replace(
+        _first(i, "queues", chunk_job_size=3),
+        params=replace(i.params, time_reserve_numjobs=1),
+    ),
+    "unknown default queue": lambda i: replace(i, params=replace(i.params, default_queue="mian")),
+    "parameter": lambda i: replace(i, params=replace(i.params, mbd_sleep_time=-1)),
+    "unit of limits": lambda i: replace(i, params=replace(i.params, unit_for_limits="XB")),
+    "half life": lambda i: replace(i, params=replace(i.params, hist_hours=-1)),
+    "limit on nothing": lambda i: replace(i, limits=(sw.Limit("l"),)),
+    "limit below 0": lambda i: replace(i, limits=(sw.Limit("l", {"slots": -1}),)),
+    "limit on an unknown resource": lambda i: replace(i, limits=(sw.Limit("l", {"lic": 1.0}),)),
+    "limit per processor": lambda i: replace(
+        i, limits=(sw.Limit("l", slots_per_processor=1.0, hosts=sw.Scope(("all",))),)
+    ),
+    "limit on an unknown host": lambda i: replace(
+        i, limits=(sw.Limit("l", {"slots": 1.0}, hosts=sw.Scope(("nope",), each=True)),)
+    ),
+    "usage of an unknown resource": lambda i: replace(
+        i, reservation_usage=(sw.ReservationUsage("lic", "PER_HOST"),)
+    ),
+    "usage of no kind": lambda i: replace(
+        i, reservation_usage=(sw.ReservationUsage("licence", "PER_NODE"),)
+    ),
+    "usage of memory": lambda i: replace(
+        i, reservation_usage=(sw.ReservationUsage("mem", "PER_HOST"),)
+    ),
+    "reservation that ends first": lambda i: replace(
+        i,
+        advance_reservations=(sw.AdvanceReservation("r", 60, 60, {i.cluster.hosts[0].name: 1}),),
+    ),
+    "reservation of too much": lambda i: replace(
+        i,
+        advance_reservations=(sw.AdvanceReservation("r", 0, 60, {i.cluster.hosts[0].name: 10**6}),),
+    ),
+    "origin": lambda i: replace(i, origin="2026-01-05T08:00:00"),
+    "usage of an unknown policy": lambda i: replace(i, share_usage=(sw.ShareUsage("nope", "ann"),)),
+    "slots of a user": lambda i: replace(i, users=(sw.User("ann", max_slots=-1),)),
+    "partition of nobody": lambda i: replace(
+        i, partitions=(sw.HostPartition("p", ("nope",), (("ann", 1),)),)
+    ),
+}
+
+
+@given(
+    format_cases.instances() | random_instances.instances(),
+    st.lists(st.sampled_from(sorted(MISTAKES)), min_size=1, max_size=3, unique=True),
+)
+@examples(50)
+def test_mistakes_in_random_instances_too(instance: sw.Instance, names: list[str]) -> None:
+    """Alone and together. A file with a broken parameter or name tells less of what may rest on it:
+    there the whole of a section is in doubt, here it is known which field is wrong.
+    """
+    broken = instance
+    for name in names:
+        broken = MISTAKES[name](broken)
+    told, of_file = set(messages(broken)), set(messages_of_file(broken))
+    assert told >= of_file if len(names) > 1 else told == of_file
+
+
+@pytest.mark.parametrize("name", some(MISTAKES, 20))
+def test_no_plan_and_no_simulation_is_made_of_a_mistake(name: str) -> None:
+    broken = MISTAKES[name](SMALL)
+    assert broken != SMALL
+    calls: list[Callable[[], object]] = [
+        lambda: sw.plan(broken, "greedy"),
+        lambda: sw.plan(instance=broken),
+        lambda: sw.simulate(broken),
+        lambda: sw.compare(broken, methods=True),
+        lambda: sw.explain(broken, "p0"),
+        lambda: sw.ask(broken, "-n 1 -W 1:00"),
+        lambda: sw.check(broken),
+        lambda: sw.instance(broken),
+    ]
+    told = [problem.message for problem in examine_objects(broken)[0]]
+    assert told
+    for call in calls:
+        with pytest.raises(sw.InputError) as caught:
+            call()
+        assert [problem.message for problem in caught.value.problems] == told
+    violations = sw.validate(broken, sw.plan(SMALL, "greedy"))
+    assert [violation.check for violation in violations] == ["instance"] * len(told)
 
 
 def test_numbers_must_be_numbers() -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from precedence_cases import case, holds
+from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Kill, Modification, Params, RunningJob
 from slotwise.model.pending import Pending
 from slotwise.solver.scheduler import checkpoints
@@ -24,6 +26,20 @@ def site(*jobs: Job, slots: int = 8, **more: Any) -> Instance:
 def starts(instance: Instance, **how: Any) -> dict[str, int | None]:
     found = simulate(instance, **{"cycle": 0, **how})
     return {record.job: record.start for record in found.jobs}
+
+
+@pytest.mark.behaviour("DEP-03")
+@pytest.mark.parametrize("seed", some(range(40), 12))
+def test_nobody_starts_before_his_condition_holds(seed: int) -> None:
+    given = case(seed, jobs=5)
+    thinks = {job.id: job.think_time for job in given.instance.pending}
+    for how in ({"cycle": 0}, {"cycle": 3}, {"cycle": 0, "reservation": "time-based", "top": 5}):
+        found = simulate(given.instance, **how)  # type: ignore[arg-type]
+        begun = {item.job: item.start for item in found.jobs if item.start is not None}
+        ended = {item.job: item.end for item in found.jobs if item.end is not None}
+        assert len(ended) == len(given.instance.pending) + len(given.instance.running)
+        for name, tree in given.trees.items():
+            assert holds(tree, begun[name] - thinks[name], begun, ended), (seed, how, name)
 
 
 @pytest.mark.behaviour("DEP-01")

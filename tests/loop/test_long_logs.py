@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,18 +14,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
-from slotwise import Cluster, Host, InputError, Instance, Job, Simulation
+from slotwise import Cluster, Host, InputError, Instance, Job, JobRecord, Simulation
 from slotwise.cli.output import write_records
 from slotwise.model import compact
-from slotwise.model.compact import Joined
+from slotwise.model.compact import IntTable, Joined
 from slotwise.model.sources.swf import RecordedStarts, SwfJobs
 from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.events import EventQueue
 from slotwise.solver.scheduler.job_state import EndedJobs, JobState
-from slotwise.solver.scheduler.metrics import SlotSpans
-from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.metrics import SlotSpans, compare_waits
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 quick = examples(40)
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS), st.integers(0, 6))
+def test_a_result_is_not_changed_by_going_on(instance: Instance, method: str, steps: int) -> None:
+    session = Session(instance, settings_for(instance, reservation=method))
+    session.begin()
+    for _ in range(steps):
+        session.advance()
+    before = session.result()
+    kept = tuple(before.jobs)
+    while session.advance():
+        pass
+    assert before.jobs == kept
+    assert len(before.jobs) == len(kept)
+    assert [before.jobs[number] for number in range(len(kept))] == list(kept)
+    assert before.jobs[1:] == kept[1:]
 
 
 def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
@@ -68,6 +87,21 @@ def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables whose rows are packed at once, and tables whose rows are not yet."""
     monkeypatch.setattr(compact, "BLOCK", request.param)
+
+
+wide = st.none() | st.integers(-9, 300) | st.integers(-(1 << 66), 1 << 66)
+
+
+@quick
+@given(st.lists(st.tuples(wide, wide, st.integers(-(1 << 63), (1 << 63) - 1)), max_size=9))
+@pytest.mark.usefixtures("blocks")
+def test_a_table_has_the_rows_it_was_given(rows: list[tuple[int | None, ...]]) -> None:
+    table = IntTable()
+    for row in rows:
+        table.append(*row)
+    assert list(table) == rows == [table[place] for place in range(len(table))]
+    assert [row for part in table.blocks() for row in part] == rows
+    assert table.column(2).tolist() == [row[2] for row in rows]
 
 
 @quick
@@ -170,6 +204,39 @@ def test_announced_events_come_as_if_pushed_one_by_one(
         assert again.pop() == one.pop() == other.pop()
     assert not one
     assert not again
+
+
+def waits_by_hand(records: list[JobRecord], recorded: dict[str, int]) -> tuple[float, ...]:
+    """Some of what is compared, of records that all have a recorded start."""
+    errors = [r.start - recorded[r.job] for r in records if r.start is not None]
+    told = [abs(r.estimate - recorded[r.job]) for r in records if r.estimate is not None]
+    return (
+        len(errors),
+        len(records) - len(errors),
+        np.mean(np.abs(errors)) if errors else None,
+        np.percentile(errors, 25) if errors else None,
+        len(told),
+        np.mean(told) if told else None,
+    )
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS), st.sampled_from([None, 100, 700]), st.integers(0, 9))
+@pytest.mark.usefixtures("blocks")
+def test_waits_are_compared_queue_by_queue(
+    instance: Instance, method: str, until: int | None, seed: int
+) -> None:
+    result = simulate(instance, reservation=method, until=until)
+    draw = random.Random(seed)
+    recorded = {r.job: r.submit + draw.randrange(500) for r in result.jobs if draw.random() < 0.8}
+    there = [record for record in result.jobs if record.job in recorded]
+    found = compare_waits(result.jobs, recorded)
+    assert [item.queue for item in found] == ["", *sorted({record.queue for record in there})]
+    for item in found:
+        own = [record for record in there if item.queue in ("", record.queue)]
+        numbers = (item.jobs, item.not_started, item.mean_absolute_error, item.p25_error)
+        numbers += (item.estimates, item.estimate_mean_absolute_error)
+        assert numbers == waits_by_hand(own, recorded)
 
 
 def test_a_job_that_is_there_twice_is_refused() -> None:

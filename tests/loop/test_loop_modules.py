@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from slotwise import Instance, dump, loads
 from slotwise.model.formats import loads_with_warnings
+from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.validate import validate
 
 HEAD = "format: slotwise/1\nhosts: [{name: a, slots: 1}]\n"
 ALL = (
@@ -59,6 +61,18 @@ def test_a_missing_module_switches_its_work_off(module: str) -> None:
         instance = loads(text_of)
         assert starts_at_once(instance) is at_once
         assert loads(dump(instance)) == instance
+
+
+@pytest.mark.parametrize("module", ["schmod_fairshare", "schmod_limit", "schmod_advrsv"])
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_plans_and_their_judge_know_it_too(module: str, method: str) -> None:
+    for without, at_once in enumerate(STARTS[module]):
+        instance = loads(text(module, without=bool(without)))
+        found = plan(instance, method, time_limit=30)
+        assert validate(instance, found, as_lsf=method == "time-based") == []
+        started = "p" in found and found["p"].start == 0
+        if not (module == "schmod_advrsv" and method == "time-based"):  # it never knows windows
+            assert started is at_once
 
 
 @pytest.mark.behaviour("CFG-02")

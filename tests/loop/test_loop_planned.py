@@ -42,6 +42,24 @@ def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
     assert validate_schedule(problem, result) == []
 
 
+@pytest.mark.behaviour("TBR-04", "TBR-18")
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+@pytest.mark.parametrize("seed", some(range(3), 1))
+def test_backfill_never_puts_off_the_first_job(method: str, seed: int) -> None:
+    """From the cycle on in which a job is first in the order its estimate never moves back."""
+    result = run(trace(seed + 10), method, cycle=0)
+    promised: dict[str, int] = {}
+    for entry in result.log:
+        if entry["reservations"]:
+            first = entry["reservations"][0]
+            before = promised.get(first["job"], first["estimate"])
+            assert first["estimate"] <= before
+            promised[first["job"]] = first["estimate"]
+    assert len(promised) > 5
+    assert all(result[name].start <= time for name, time in promised.items())
+    assert any(record.backfilled for record in result.jobs)
+
+
 @pytest.mark.behaviour("TBR-07")
 @pytest.mark.parametrize("method", ["time-based", "optimal"])
 def test_only_what_is_needed_is_kept(method: str) -> None:

@@ -102,6 +102,23 @@ def test_evalys_reads_the_table(tmp_path: Path) -> None:
     assert found.df["waiting_time"].mean() == pytest.approx(result.metrics.mean_wait)
 
 
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_no_processor_has_two_jobs(policy: str) -> None:
+    made = synthetic(400, 16, load=1.3, seed=9)
+    schedule = replay(made, policy=policy, procs=16).schedule
+    busy: dict[int, list[tuple[int, int]]] = {}
+    for job, intervals in enumerate(schedule.allocations()):
+        taken = [one for low, high in intervals for one in range(low, high + 1)]
+        assert len(set(taken)) == len(taken) == schedule.log.procs[job]
+        assert 0 <= min(taken) <= max(taken) < 16
+        start = int(schedule.start[job])
+        for one in taken:
+            busy.setdefault(one, []).append((start, start + int(schedule.log.run_time[job])))
+    for spans in busy.values():
+        spans.sort()
+        assert all(first[1] <= second[0] for first, second in pairwise(spans))
+
+
 def test_parquet_has_the_records(log: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     run(log, "--jobs", tmp_path / "a.parquet", "--evalys", tmp_path / "b.parquet")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import statistics
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +17,9 @@ import slotwise as sw
 import typer
 from slotwise.cli.replay import replay as replay_command
 from slotwise.model.workload import OTHER_PERIOD, SKIPPED_JOB, Workload, within
+from slotwise.solver.replay import Measuring, measure, replay
 from slotwise.solver.replay.engine import synthetic
-from slotwise.solver.replay.measures import METRICS
+from slotwise.solver.replay.measures import BATCHES, METRICS, STUDENT_T
 from typer.testing import CliRunner
 
 app = typer.Typer()
@@ -69,6 +72,48 @@ def test_a_policy_of_the_user_called_fcfs_is_not_the_reference(log: Path) -> Non
             return waiting.req_time
 
     assert sw.replay(sw.read_log(log), policy=Fcfs()).metrics.mean_delay > 0
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "saf", "fcfs"])
+def test_measures_agree_with_a_reading_job_by_job(policy: str) -> None:
+    made = synthetic(600, 16, load=1.1, seed=3)
+    users = np.arange(600) % 5
+    made = replace(made, user=users, queue=users % 2)
+    choice = Measuring(warm_up=86400, cool_down=43200, slowdown_threshold=60)
+    result = replay(made, policy=policy, procs=16)
+    fcfs = replay(made, policy="fcfs", procs=16)
+    found = measure(result, choice)
+    log = result.workload
+    begin, end = int(log.submit[0]) + 86400, int(log.submit[-1]) - 43200
+    rows = [row for row in range(600) if begin <= log.submit[row] <= end]
+    waits = [int(result.start[row] - log.submit[row]) for row in rows]
+    slow = [
+        max(1, (wait + int(log.run_time[row])) / max(60, int(log.run_time[row])))
+        for row, wait in zip(rows, waits, strict=True)
+    ]
+    assert found.jobs == len(rows)
+    assert found.mean_wait == pytest.approx(statistics.fmean(waits))
+    assert found.mean_bounded_slowdown == pytest.approx(statistics.fmean(slow))
+    late = [max(0, int(result.start[row] - fcfs.start[row])) for row in rows]
+    assert found.mean_delay == pytest.approx(statistics.fmean(late))
+    assert found.delayed_share == sum(each > 0 for each in late) / len(late)
+    used = sum(
+        int(log.procs[row])
+        * max(
+            0, min(end, int(result.start[row] + log.run_time[row])) - max(begin, result.start[row])
+        )
+        for row in range(600)
+    )
+    assert found.arrival_utilisation == pytest.approx(used / (16 * (end - begin)))
+    sizes = [len(part) for part in np.array_split(waits, BATCHES)]
+    means = [statistics.fmean(waits[sum(sizes[:n]) : sum(sizes[: n + 1])]) for n in range(BATCHES)]
+    half = STUDENT_T * statistics.stdev(means) / math.sqrt(BATCHES)
+    assert found.mean_wait_low == pytest.approx(found.mean_wait - half)
+    assert found.mean_wait_high == pytest.approx(found.mean_wait + half)
+    low, high = found.arrival_utilisation_low, found.arrival_utilisation_high
+    assert low is not None
+    assert high is not None
+    assert low < found.arrival_utilisation < high
 
 
 @pytest.mark.parametrize("kind", ["user", "size", "queue"])

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from sampling import some
+from sampling import pairwise, some
 from slotwise import Cluster, Host, Instance, Job, Params, Queue, UserGroup
 from slotwise.solver.scheduler.simulation import simulate
 
@@ -41,6 +41,38 @@ def shared(seed: int, users: int, shares: tuple[tuple[str, int], ...] = EACH) ->
     )
     params = Params(mbd_sleep_time=60)
     return Instance(Cluster(hosts), queues, future=tuple(future), params=params, groups=GROUPS)
+
+
+def weighed(params: Params, seed: int) -> Params:
+    """Other weights of what was used, and other decay, but for the first seeds."""
+    draw = random.Random(seed)
+    if seed < 3:
+        return params
+    return replace(
+        params,
+        hist_hours=draw.choice((0, 0.1, 1, 5)),
+        enable_hist_run_time=draw.random() < 0.5,
+        run_time_decay=draw.random() < 0.3,
+        run_job_factor=draw.choice((0.0, 0.01, 3.0)),
+        run_time_factor=draw.choice((0.0, 0.7, 5.0)),
+        committed_run_time_factor=draw.choice((0.0, 0.5)),
+    )
+
+
+@pytest.mark.behaviour("LOP-01")
+@pytest.mark.parametrize(
+    ("seed", "users", "method"),
+    some(pairwise(range(8), [1, 2, 3], ["none", "greedy", "time-based"]), 9),
+)
+def test_cycles_left_out_change_nothing(seed: int, users: int, method: str) -> None:
+    shares = (("red", 3), ("blue", 1)) if seed % 2 else EACH
+    instance = shared(seed, users, shares)
+    instance = replace(instance, params=weighed(instance.params, seed))
+    lean = simulate(instance, reservation=method, keep_log=True)
+    whole = simulate(instance, reservation=method, keep_log=True, skip_idle=False, until=lean.time)
+    assert list(lean.jobs) == list(whole.jobs)
+    by_time = {entry["time"]: entry for entry in whole.log}
+    assert [by_time[entry["time"]] for entry in lean.log] == list(lean.log)
 
 
 @pytest.mark.behaviour("GRD-06", "MEM-04")

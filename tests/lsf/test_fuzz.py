@@ -15,6 +15,7 @@ from lsf.lab import MORNING, queue, write
 from slotwise import InputError, Instance
 from slotwise.instances import site
 from slotwise.model.formats.lsf import site_document
+from slotwise.model.formats.reading import kind_of_text
 
 _REAL = Path(__file__).parents[1] / "data" / "lsf"
 _FILES = sorted(
@@ -105,3 +106,11 @@ def test_groups_within_groups_without_end(tmp_path: Path) -> None:
     rows = "\n".join(f"g{n} (g{n + 1})" for n in range(3000))
     hosts = f"Begin HostGroup\nGROUP_NAME GROUP_MEMBER\n{rows}\ng3000 (hostA)\nEnd HostGroup\n"
     _answer(write(tmp_path, {"lsb.hosts": hosts, "lsb.queues": queue(HOSTS="g0 others")}))
+
+
+@given(
+    st.text(max_size=300) | st.sampled_from([" " * 60000, "\n" * 60000, ";" * 60000, "1 " * 30000])
+)
+@examples(100)
+def test_any_text_has_a_kind_or_none(text: str) -> None:
+    assert isinstance(kind_of_text(text), str)

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
-from slotwise import InputError, dump, loads
+from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads
 from slotwise.model.formats.submit import submitted_job
+from slotwise.model.omissions import Omission
+from slotwise.solver.resolve import Resolver
+from slotwise.solver.rules.omitted import Scopes
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 
@@ -263,6 +266,16 @@ def test_a_limit_of_a_user_group_is_what_its_tree_is_for(tmp_path: Path) -> None
     found = read(tmp_path, files).instance()[0].omissions
     (item,) = [item for item in found if "TREE" in item.what]
     assert item.users == ("g",)
+
+
+def test_span_ptile_is_in_the_scope_of_what_packs_it() -> None:
+    item = Omission("x", resources=("ptile",))
+    asked_for = [("span[ptile=1]",), (), ("span[hosts=1]",), ("span[ptile='!']",)]
+    jobs = tuple(
+        Job(str(n), slots=2, run_limit=60, res_req=asked) for n, asked in enumerate(asked_for)
+    )
+    made = Instance(Cluster((Host("a", 4), Host("b", 4))), pending=jobs, omissions=(item,))
+    assert Scopes(made, Resolver.of(made)).moved(item, jobs) == ("0", "3")
 
 
 def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from slotwise import Instance, dump, loads
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.absolute_priority import StatedPriority
 from slotwise.model.sources.lsf_state.values import Text
+from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 
 pytestmark = pytest.mark.behaviour("APS-01")
@@ -102,3 +103,26 @@ def test_an_order_whose_formula_nothing_says_is_named_and_proves_nothing() -> No
     assert found == loads(dump(found))
     for method in ("greedy", "time-based", "optimal"):
         assert not any(item.proved for item in plan(found, method))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("printed", "order"),
+    [
+        (("5.00", "7.50", "6.00"), "231"),
+        (("(1)", "900.00", "-3.25"), "123"),
+        (("-", "1", "2"), "321"),
+    ],
+)
+def test_without_a_formula_jobs_go_in_the_printed_order(
+    printed: tuple[str, ...], order: str
+) -> None:
+    rows = [
+        f"{number} ann PEND normal hostA - x Nov 27 00:30 {value}"
+        for number, value in enumerate(printed, start=1)
+    ]
+    found = made(
+        jobs("", "", "").replace("<short>", "<normal>"),
+        "\n".join([APS.splitlines()[0], *rows]),
+        queues=queue("normal", 30, ""),
+    )
+    assert "".join(job.id for job in priority_order(found)) == order

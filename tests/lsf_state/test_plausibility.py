@@ -7,11 +7,12 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from forked import slotwise
-from slotwise import load
+from slotwise import dump, load, loads
 from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
 from slotwise.model.sources.lsf_state.bhosts import SeenHost, SeenShared
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
@@ -48,6 +49,81 @@ def queue(**counts: int) -> SeenQueue:
     return SeenQueue("q", priority=30, counts={"SUSP": 0, **counts}, long=True)
 
 
+def test_listings_that_agree_contradict_nothing() -> None:
+    seen = Seen(
+        [runs("1", "a", 4), waits("2", 8)], hosts=[host("a", 4)], queues=[queue(PEND=8, RUN=4)]
+    )
+    found, balance = made(seen)
+    assert balance.contradictions == ()
+    assert balance.lines == (
+        "slots in use: bhosts counts 4, the jobs read hold 4",
+        "slots in use: bqueues counts 4, the jobs read hold 4",
+        "slots waited for: bqueues counts 8, the jobs read ask for 8",
+    )
+    assert plan(found.instance, "optimal", effort=5)["2"].proved
+
+
+@pytest.mark.parametrize(
+    ("seen", "what", "jobs"),
+    [
+        (
+            Seen([waits("2", 8)], hosts=[host("a", 8), host("b", 8)]),
+            "bhosts counts 16 slots in use on a, b, the jobs read hold 0: bjobs without -u all?",
+            None,
+        ),
+        (
+            Seen([runs("1", "a", 4), waits("2", 8)], hosts=[host("a", 0)]),
+            "bhosts counts 0 slots in use on a, the jobs read hold 4: printed at different times?",
+            None,
+        ),
+        (
+            Seen([waits("2", 2)], hosts=[host("a", 0)], queues=[queue(PEND=40, RUN=0)]),
+            "bqueues counts 40 slots waited for in q, the jobs read ask for 2: "
+            "bjobs without -u all?",
+            None,
+        ),
+        (
+            Seen(
+                [waits("2", 2, res_req="rusage[mem=10]"), waits("3", 1)],
+                hosts=[host("a", 0, total={"mem": 1000.0}, reserved={"mem": 724.0})],
+            ),
+            "724 MB of mem reserved on a belong to no job",
+            ("2",),
+        ),
+        (
+            Seen(
+                [waits("2", 2, reason="The job array has reached its running element limit;")],
+                hosts=[host("a", 0)],
+            ),
+            "LSF says: The job array has reached its running element limit; "
+            "no input has that limit; here the next cycle starts it",
+            ("2",),
+        ),
+        (
+            Seen([waits("2", 2, estimate=ZERO + 7200)], hosts=[host("a", 0)]),
+            "LSF estimates a later start; here the next cycle starts it",
+            ("2",),
+        ),
+    ],
+)
+def test_each_contradiction_is_told_and_nothing_it_touches_is_proved(
+    seen: Seen, what: str, jobs: tuple[str, ...] | None
+) -> None:
+    found, balance = made(seen)
+    (one,) = balance.contradictions
+    # One of a resource is of the jobs that ask for it, those that are asked about later too.
+    asked = ("mem",) if " of mem " in what else ()
+    assert (one.what, one.resources, one.jobs) == (what, asked, None if asked else jobs)
+    from dataclasses import replace
+
+    it = replace(found.instance, omissions=balance.contradictions)
+    planned = plan(it, "optimal", effort=5)
+    assert {item.job: item.proved for item in planned} == {
+        job.id: jobs is not None and job.id not in jobs for job in it.pending
+    }
+    assert loads(dump(it)).omissions == it.omissions
+
+
 @pytest.mark.parametrize(("held", "proved"), [(2, False), (3, True)])
 @pytest.mark.parametrize("form", ["bhosts -s", "bhosts -l"])
 def test_a_shared_resource_in_use_by_no_known_job_takes_the_proof(
@@ -65,6 +141,24 @@ def test_a_shared_resource_in_use_by_no_known_job_takes_the_proof(
     instance = replace(found.instance, omissions=balance.contradictions)
     again = plan(instance, "optimal", effort=5)
     assert (again["2"].proved, again["3"].proved) == (proved, True)
+
+
+def test_jobs_that_are_not_listed_are_always_missed() -> None:
+    """Random clusters; some jobs, of some user, are left out of what was read."""
+    for seed in range(40):
+        draw = Random(seed)
+        jobs = [runs(str(n), draw.choice("abc"), draw.randint(1, 3)) for n in range(6)]
+        jobs += [waits(str(n), draw.randint(1, 4)) for n in range(6, 12)]
+        used = {name: sum(j.allocation.get(name, 0) for j in jobs) for name in "abc"}
+        hosts = [SeenHost(n, slots=20, used=used[n], reserved_slots=0) for n in "abc"]
+        counted = queue(
+            PEND=sum(j.slots or 0 for j in jobs if j.status == "PEND"),
+            RUN=sum(j.slots or 0 for j in jobs if j.status == "RUN"),
+        )
+        assert made(Seen(jobs, hosts=hosts, queues=[counted]))[1].contradictions == ()
+        fewer = [job for job in jobs if draw.random() < 0.7]
+        _, balance = made(Seen(fewer, hosts=hosts, queues=[counted]))
+        assert bool(balance.contradictions) == (len(fewer) < len(jobs)), seed
 
 
 @pytest.mark.behaviour("CFG-04")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import cast
 
 import pytest
-from array_cases import case
+from array_cases import case, lexicographic, plans
 from sampling import some
 from slotwise import (
     Cluster,
@@ -17,15 +18,22 @@ from slotwise import (
     Method,
     ObjectiveName,
     Plan,
+    PlannedJob,
     Planner,
+    Queue,
     RunningJob,
     Scope,
 )
 from slotwise.model.job import elements, parse_array
+from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.scheduler import reserving
 from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.validate import validate
 
+#: The latest start of a plan that is tried.
+LAST = 9
 METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
 
 
@@ -34,6 +42,47 @@ def exact(instance: Instance, method: Method, objective: str) -> Plan:
     if method == "milp":
         return plan(instance, method, objective=aim, time_limit=60)
     return plan(instance, method, objective=aim, effort=3)
+
+
+def nothing_false_is_proved(seed: int) -> int:
+    """All methods against every plan; how many plans were proved."""
+    instance = case(seed)
+    order = [job.id for job in priority_order(instance)]
+    right = lexicographic(instance, order)
+    proved = 0
+    for method in METHODS[:2]:
+        assert validate(instance, plan(instance, method)) == [], (seed, method)
+    for method in METHODS[2:]:
+        found = exact(instance, method, "lexicographic")
+        assert validate(instance, found) == [], (seed, method)
+        assert found.status == "optimal", (seed, method, found.notes)
+        assert [found[name].start for name in order] == right, (seed, method)
+        assert all(item.proved for item in found), (seed, method)
+    tried = [sum(starts.values()) for starts in plans(instance, LAST)]
+    for method in METHODS[2:]:
+        found = exact(instance, method, "total-start")
+        assert validate(instance, found) == [], (seed, method)
+        assert found.value is not None
+        proved += found.status == "optimal"
+        if tried and found.status == "optimal":
+            assert found.value == min(tried) or max(item.start or 0 for item in found) > LAST, seed
+            assert found.value <= min(tried), seed
+        assert not tried or found.bound is None or found.bound <= min(tried) + 1e-6, seed
+    return proved
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.behaviour("ARR-02")
+@pytest.mark.parametrize("seed", some(range(0, 60, 5), 5))
+def test_nothing_false_is_proved_of_arrays(seed: int) -> None:
+    assert nothing_false_is_proved(seed) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_nothing_false_is_proved_of_many_arrays(part: int) -> None:
+    seeds = range(100 + 100 * part, 200 + 100 * part)
+    assert sum(nothing_false_is_proved(seed) for seed in seeds) >= 150
 
 
 def array(spec: str, **fields: object) -> tuple[Job, ...]:
@@ -58,6 +107,15 @@ def test_no_more_elements_run_than_the_limit_says(method: Method) -> None:
 
 
 @pytest.mark.behaviour("ARR-01")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_elements_that_run_count(method: Method) -> None:
+    first, *rest = array("a[1-3]%1")
+    running = (RunningJob(replace(first, array_limit=None), 0, {"a": 1}),)
+    found = plan(site(*rest, running=running), method)
+    assert [item.start for item in found] == [100, 200]
+
+
+@pytest.mark.behaviour("ARR-01")
 def test_elements_that_run_count_for_those_to_come() -> None:
     """What runs was listed without the limit, which elements that come later say."""
     first, second, third = array("a[1-3]%1")
@@ -71,6 +129,14 @@ def test_elements_that_run_count_for_those_to_come() -> None:
     assert [item.start for item in planner.plan()] == [100]
     planner.submit(third)
     assert [item.start for item in planner.plan()] == [100, 200]
+
+
+@pytest.mark.behaviour("ARR-02")
+def test_an_element_over_the_limit_is_a_fault_of_the_plan() -> None:
+    instance = site(*array("a[1-3]%2"))
+    found = plan(replace(instance, pending=array("a[1-3]")), "optimal")
+    (fault,) = validate(instance, found)
+    assert "3 jobs at 0 s, the running element limit of array 7 allows 2" in str(fault)
 
 
 @pytest.mark.behaviour("ARR-06")
@@ -88,3 +154,76 @@ def test_equal_elements_are_placed_as_if_one_after_the_other(seed: int) -> None:
         assert [(i.job, i.start, i.bound, i.proved, i.waits_for) for i in together] == [
             (i.job, i.start, i.bound, i.proved, i.waits_for) for i in separate
         ]
+
+
+def small_and_large(seed: int) -> Instance:
+    """Small jobs expected to run alike under different run limits, between large ones."""
+    draw = random.Random(seed)
+    hosts = tuple(Host(f"h{number}", draw.randint(2, 4)) for number in range(draw.randint(1, 3)))
+    running = tuple(
+        RunningJob(
+            Job(f"r{host.name}", slots, run_limit=draw.choice((1800, 3600, 5400))),
+            0,
+            {host.name: slots},
+        )
+        for host in hosts
+        if draw.random() < 0.8
+        for slots in [draw.randint(1, host.slots)]
+    )
+    pending = []
+    for number in range(draw.randint(3, 7)):
+        large = draw.random() < 0.4
+        slots = draw.randint(2, sum(host.slots for host in hosts)) if large else 1
+        limit = draw.choice((600, 3600, 36000, None))
+        expected = None if large else 600
+        pending.append(Job(f"p{number}", slots, run_limit=limit, estimated_run_time=expected))
+    queue = Queue("default", backfill=draw.random() < 0.8)
+    return Instance(Cluster(hosts), (queue,), running, tuple(pending))
+
+
+@pytest.mark.behaviour("TBR-18")
+def test_a_search_begins_at_the_job_before_only_where_nothing_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Jobs of other run limits may use other held slots; seeds 11, 114 and 121 are such."""
+    seeds = (*range(8), 11, 114, 121)
+    near = [plan(small_and_large(seed), "time-based") for seed in seeds]
+    monkeypatch.setattr(reserving, "_equal_right_before", lambda *_: None)
+    whole = [plan(small_and_large(seed), "time-based") for seed in seeds]
+    assert near == whole
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.behaviour("ARR-02")
+@pytest.mark.parametrize("element_first", [True, False])
+def test_a_job_that_runs_is_no_element_because_it_is_like_one(element_first: bool) -> None:
+    """The element ends at 60, the job like it at 120; either may be looked at first."""
+    fields = {"queue": "q", "run_limit": 60}
+    element = RunningJob(Job("100[4]", array_limit=1, **fields), 0, {"c": 1})  # type: ignore[arg-type]
+    other = RunningJob(Job("902", queue="q", run_limit=120), 0, {"a": 1})
+    instance = Instance(
+        Cluster((Host("a", 2), Host("c", 4))),
+        (Queue("q", backfill=True),),
+        (element, other) if element_first else (other, element),
+        elements(Job("100", **fields), parse_array("a[1-3]%1")[1]),  # type: ignore[arg-type]
+    )
+    starts = [60, 120, 180]
+    for method in METHODS[1:]:
+        found = plan(instance, method)
+        assert [item.start for item in found] == starts, method
+        assert validate(instance, found) == [], method
+    for reservation in ("greedy", "time-based"):
+        run = simulate(instance, reservation=reservation, cycle=1, until=1000)
+        assert [run[f"100[{n}]"].start for n in (1, 2, 3)] == starts, reservation
+    early = replace(found, reservations=tuple(_earlier(item, 30) for item in found))
+    assert "the running element limit of array 100 allows 1" in str(validate(instance, early)[0])
+    late = replace(found, reservations=tuple(_earlier(item, -60) for item in found))
+    assert [fault.check for fault in validate(instance, late)]
+
+
+def _earlier(item: PlannedJob, seconds: int) -> PlannedJob:
+    assert item.start is not None
+    assert item.finish is not None
+    assert item.bound is not None
+    times = (item.start - seconds, item.finish - seconds, item.bound - seconds)
+    return replace(item, start=times[0], finish=times[1], bound=times[2])

@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise import Cluster, Host, Instance, Job
-from slotwise.model.objective import objective_named
+from slotwise.model.objective import objective_named, objectives, weight_of
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.optimal.costs import DIGITS, Costs, UnitCost, coarser
 from slotwise.solver.optimal.interval_model import MAX_TOTAL, IntervalModel
 from slotwise.solver.optimal.pool_bounds import pool_of
 from slotwise.solver.problem import PlanningProblem
+
+#: What a joint plan may minimise.
+SUMS = [name for name, objective in objectives().items() if not objective.in_order]
 
 JOBS = (
     Job("a", run_limit=700, submit=-90, deadline=650, weight=2.5),
@@ -32,6 +35,24 @@ def costs_of(name: str, planning: PlanningProblem) -> Costs:
     return Costs.of(objective_named(name), planning.demands, planning.instance.now)
 
 
+def true_value(name: str, starts: dict[str, int]) -> Fraction:
+    objective = objective_named(name)
+    return objective.value([objective.cost(j, j.run_limit, 0).at(starts[j.id]) for j in JOBS])
+
+
+@given(st.floats(0, 1e300))
+def test_every_weight_is_the_number_it_is(weight: float) -> None:
+    assert float(weight_of(Job("j", weight=weight))) == weight
+
+
+@pytest.mark.parametrize("name", SUMS)
+@given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3))
+def test_totals_are_exact(name: str, times: list[int]) -> None:
+    costs = costs_of(name, problem(*JOBS))
+    starts = dict(zip("abc", times, strict=True))
+    assert costs.value(costs.total(starts), 3) == float(true_value(name, starts))
+
+
 def test_many_run_times_keep_units_short() -> None:
     """The least common multiple of a thousand run times has thousands of digits."""
     jobs = tuple(Job(str(n), run_limit=5000 + 7 * n) for n in range(1000))
@@ -43,6 +64,21 @@ def test_many_run_times_keep_units_short() -> None:
         [objective.cost(job, job.run_limit, 0).at(starts[job.id]) for job in jobs]
     )
     assert costs.value(costs.total(starts), 1000) == pytest.approx(float(right), rel=1e-15)
+
+
+@pytest.mark.parametrize("name", SUMS)
+@given(st.lists(st.integers(0, 3000), min_size=3, max_size=3), st.integers(0, 10**7))
+def test_within_a_total_good_plans_cost_the_same_and_others_no_more(
+    name: str, delays: list[int], total: int
+) -> None:
+    costs = costs_of(name, problem(*JOBS))
+    least = {"a": 5, "b": 0, "c": 30}
+    total = max(total, costs.total(least))
+    starts = {job: least[job] + delay for job, delay in zip("abc", delays, strict=True)}
+    true, within = costs.total(starts), costs.within(least, total)
+    for short in (within.total(starts), within.beyond(least).total(starts)):
+        assert short <= true
+        assert (short == true) if true <= total else (short > total)
 
 
 @given(

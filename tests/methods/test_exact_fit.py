@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import slotwise as sw
+from sampling import pairwise, some
 from slotwise import Choices
 
+OBJECTIVES: tuple[sw.ObjectiveName, ...] = (
+    *("lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness"),
+)
 QUEUE = sw.Queue("q", backfill=True)
 
 
@@ -33,9 +38,104 @@ def plan(instance: sw.Instance, method: sw.Method = "time-based", **more: Any) -
     return sw.plan(instance, method, effort=None if method == "time-based" else 1, **more)
 
 
+def random_queue(seed: int) -> sw.Instance:
+    """Jobs whose limits are multiples of the same few seconds: gaps are often filled exactly."""
+    draw = random.Random(seed)
+    hosts = [sw.Host(f"h{n}", draw.randint(1, 4), amounts={"mem": 100.0}) for n in range(3)]
+    running, free = [], {host.name: host.slots for host in hosts}
+    for number in range(draw.randint(1, 5)):
+        host = draw.choice(hosts).name
+        if free[host]:
+            slots = draw.randint(1, free[host])
+            free[host] -= slots
+            limit = 10 * draw.randint(1, 5)
+            running.append(sw.RunningJob(job(f"r{number}", slots, limit), 0, {host: slots}))
+    most = sum(host.slots for host in hosts)
+    pending = [
+        job(
+            f"p{number}",
+            draw.randint(1, most),
+            10 * draw.randint(1, 5),
+            res_req=("rusage[mem=60]",) if draw.random() < 0.3 else (),
+        )
+        for number in range(draw.randint(2, 7))
+    ]
+    return sw.instance(hosts, running=running, pending=pending, queues=[QUEUE])
+
+
+def with_limit(instance: sw.Instance, number: int, limit: int) -> sw.Instance:
+    pending = list(instance.pending)
+    pending[number] = replace(pending[number], run_limit=limit)
+    return replace(instance, pending=tuple(pending))
+
+
+@pytest.mark.parametrize("seed", some(range(60), 6))
+def test_marked_are_those_that_one_second_more_would_move(seed: int) -> None:
+    """Of first fit one after the other: what the judge of a mark is, planned anew."""
+    instance = random_queue(seed)
+    found = plan(instance)
+    for number, item in enumerate(instance.pending):
+        before = found.get(item.id)
+        if before is None or before.start is None:
+            continue
+        longer = with_limit(instance, number, (item.run_limit or 0) + 1)
+        after = plan(longer)[item.id]
+        moved = (after.start, after.allocation) != (before.start, before.allocation)
+        if moved or before.start > 0:  # a start that moves at once may free what was held
+            assert moved is bool(before.exact_fit), (item.id, before, after)
+
+
 def test_a_job_without_a_limit_keeps_its_place_for_ever_with_a_margin_too() -> None:
     kept = plan(gap(None), margin=60)
     assert (kept["small"].start, kept["small"].finish) == (2460, None)
+
+
+def test_the_judge_objects_to_a_plan_that_comes_too_near() -> None:
+    near = plan(gap(1800))
+    assert sw.validate(gap(1800), near) == []
+    assert any(fault.check == "slots" for fault in sw.validate(gap(1800), replace(near, margin=1)))
+    far = plan(gap(1800), margin=60)
+    assert sw.validate(gap(1800), far) == []
+
+
+@pytest.mark.parametrize(("objective", "seed"), pairwise(OBJECTIVES, range(6)))
+def test_a_margin_is_a_longer_limit_in_all_but_its_own_end(
+    seed: int, objective: sw.ObjectiveName
+) -> None:
+    """Starts are those of jobs that ask for so much more; values are those of the jobs as asked."""
+    instance = random_queue(seed)
+    instance = replace(
+        instance,
+        pending=tuple(
+            replace(j, deadline=40, weight=1 + n) for n, j in enumerate(instance.pending)
+        ),
+    )
+    margin = 5
+    if objective != "tardiness":  # elsewhere -t is no due date: it ends jobs
+        plain = (replace(j, deadline=None) for j in instance.pending)
+        instance = replace(instance, pending=tuple(plain))
+    longer = tuple(
+        replace(
+            j,
+            run_limit=(j.run_limit or 0) + margin,
+            deadline=None if j.deadline is None else j.deadline + margin,
+        )
+        for j in instance.pending
+    )
+    for method in ("optimal",) if objective == "tardiness" else ("time-based", "optimal"):
+        kept = plan(instance, method, objective=objective, margin=margin)
+        assert sw.validate(instance, kept, as_lsf=True) == []
+        assert not any("bug" in note for note in kept.notes)
+        asked = plan(replace(instance, pending=longer), method, objective=objective)
+        if objective in ("lexicographic", "total-start", "weighted", "tardiness"):
+            assert kept.value == asked.value, method
+        if objective == "lexicographic" or method == "time-based":
+            assert [i.start for i in kept] == [i.start for i in asked], method
+        if objective == "makespan":
+            assert kept.value is not None
+            assert asked.value is not None
+            assert kept.value == asked.value - margin
+        assert (kept.status, kept.bound is None) == (asked.status, asked.bound is None)
 
 
 def test_a_whole_pool_keeps_it_under_every_objective() -> None:

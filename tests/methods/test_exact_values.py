@@ -76,6 +76,31 @@ def check(instance: Instance, objective: str, found: Plan) -> Fraction:
     return best
 
 
+WEIGHTS = [
+    (1, 1e-4, 5e-5),
+    (1 / 3, 1, 2),
+    (1 / 3, 1e-6, 1e6),
+    (1e9, 1, 3),
+    (1e9, 1e9, 1e9),
+    (1e9, 1e9 + 1, 1e9 + 2),
+    (1e15, 1e15, 3e15),
+    (40632408.41, 7.25, 1),
+    (0.12345678901234568, 3.14159265358979, 2.718281828459045),
+    (1e-12, 2e-12, 3e-13),
+    (0, 0, 1e-7),
+]
+
+
+@pytest.mark.parametrize(("weights", "hosts", "method"), some(product(WEIGHTS, [1, 2], EXACT), 7))
+def test_awkward_weights_are_proved(method: str, hosts: int, weights: tuple[float, ...]) -> None:
+    instance = queue(*weights, hosts=hosts)
+    found = plan(instance, method, objective="weighted", time_limit=20)
+    best = check(instance, "weighted", found)
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(float(best), rel=1e-15)
+    assert found.notes == ()
+
+
 @pytest.mark.parametrize("method", EXACT)
 def test_the_slowdown_of_two_jobs(method: str) -> None:
     instance = cluster(1, Job("a", run_limit=780), Job("b", run_limit=600))

@@ -49,6 +49,14 @@ def start(instance: Instance, method: str = "optimal") -> int | None:
     return found["p"].start if found.get("p") is not None else None
 
 
+@pytest.mark.behaviour("GPU-02", "GPU-03")
+@pytest.mark.parametrize("method", ["optimal", "milp", "time-based"])
+def test_a_job_waits_for_gpus_that_others_hold(method: str) -> None:
+    three = (holder("num=3:j_exclusive=yes"),)
+    assert start(problem(job("num=1:j_exclusive=yes"), running=three), method) == 0
+    assert start(problem(job("num=2:j_exclusive=yes"), running=three), method) == 2 * HOUR
+
+
 @pytest.mark.behaviour("GPU-02")
 def test_gpus_are_per_host_or_per_task() -> None:
     two = (A100, A100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -176,3 +177,85 @@ def test_jobs_of_classes_are_preempted_by_such_queues_alone() -> None:
     assert "preempted jobs" in " ".join(item.what for item in sw.plan(problem).omissions)
     blind = replace(problem, queues=(replace(queues[0], ignores_guarantees=True), *QUEUES[1:]))
     assert run(replace(blind, pending=(job("big", 14, minutes=10),)))["big"].start == 0
+
+
+def random_site(seed: int) -> Instance:
+    """Up to three hosts and classes, a pool on some hosts with any loan policy."""
+    draw = random.Random(seed)
+    hosts = [host(f"h{n}", draw.randint(2, 5)) for n in range(draw.randint(1, 3))]
+    amounts = {name: draw.randint(0, 4) for name in "abc"[: draw.randint(1, 3)]}
+    policy = LoanPolicy(
+        draw.choice([("all",), ("short",), ("q", "short")]),
+        draw.choice([(), (), ("q",)]),
+        draw.choice([None, 30 * MINUTE, HOUR]),
+        draw.random() < 0.3,
+        draw.choice([None, None, GuaranteedAmount(1), GuaranteedAmount(30, percent=True)]),
+        draw.choice([None, None, GuaranteedAmount(2)]),
+    )
+    queues = (
+        Queue("q", draw.choice([1, 5])),
+        Queue("own", draw.choice([1, 9])),
+        Queue("short", 1, ignores_guarantees=draw.random() < 0.1),
+    )
+
+    def one(name: str, own: str) -> Any:
+        queue = "own" if own else draw.choice(["q", "short"])
+        minutes = draw.choice([10, 30, 60, 90])
+        return job(name, draw.randint(1, 3), minutes=minutes, service_class=own, queue=queue)
+
+    free = {item.name: item.slots for item in hosts}
+    runs = []
+    for number in range(draw.randint(0, 3)):
+        name, slots, own = draw.choice(hosts).name, draw.randint(1, 3), draw.choice([*amounts, ""])
+        if free[name] >= slots:
+            free[name] -= slots
+            queue = "own" if own else "q"
+            runs.append(running(f"r{number}", {name: slots}, 60, service_class=own, queue=queue))
+    pool = GuaranteedPool(
+        "p",
+        hosts=tuple(draw.sample([item.name for item in hosts], draw.randint(1, len(hosts)))),
+        distribution=tuple(Guarantee(n, GuaranteedAmount(float(v))) for n, v in amounts.items()),
+        loans=policy if draw.random() < 0.8 else None,
+    )
+    return instance(
+        *hosts,
+        queues=queues,
+        running=tuple(runs),
+        pending=tuple(
+            one(f"p{n}", draw.choice([*amounts, "", "", ""])) for n in range(draw.randint(2, 7))
+        ),
+        service_classes=tuple(ServiceClass(name) for name in amounts),
+        guaranteed_pools=(pool,),
+    )
+
+
+def check(seed: int) -> None:
+    """Loop and judge agree; exact methods too; nothing proved is beaten by the loop."""
+    problem = random_site(seed)
+    found = run(problem)
+    assert not validate_schedule(problem, found)
+    plans = {}
+    for method in ("optimal", "milp", "time-based", "greedy"):
+        plans[method] = sw.plan(problem, method=method)  # type: ignore[arg-type]
+        assert not sw.validate(problem, plans[method])
+        assert not [note for note in plans[method].notes if "bug" in note]
+    for item in plans["optimal"]:
+        other = plans["milp"].get(item.job)
+        if item.proved and other is not None and other.proved:
+            assert item.start == other.start
+    for item in plans["optimal"]:
+        start = found[item.job].start
+        if not item.proved or start != item.start:
+            assert not (item.proved and start is not None and start < (item.start or 0))
+            break
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_loop_plans_and_judge_agree(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 603))
+def test_loop_plans_and_judge_agree_at_large(seed: int) -> None:
+    check(seed)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 import slotwise as sw
-from loop_lab import HOUR, cluster, host, instance, job
+from loop_lab import HOUR, cluster, host, instance, job, run, running
 from slotwise.model.cluster import SharedResource
 from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver.availability.guarantees import measured, packages_taken
+from slotwise.solver.validate import validate_schedule
 
 pytestmark = pytest.mark.behaviour("GUA-01")
 
@@ -131,3 +133,66 @@ def test_a_host_is_in_the_first_pool_that_takes_it() -> None:
         guaranteed_pools=pools,
     )
     assert [pool.total for pool in measured(problem)] == [2, 1]
+
+
+def random_site(seed: int) -> Instance:
+    """Jobs of two classes or none on hosts with memory and licences."""
+    draw = random.Random(seed)
+    kind = draw.choice(
+        ["slots", "hosts", "package[slots=1:mem=1000]", "package[slots=2]", "resource[lic]"]
+    )
+    hosts = [host(f"h{n}", draw.randint(2, 5), draw.choice([2000.0, 4000.0])) for n in range(2)]
+    exact = draw.random() < 0.6
+
+    def one(name: str) -> Any:
+        slots = draw.choice([1, 2, 3]) if not (exact and kind.endswith("s=2]")) else 2
+        asks = {
+            "slots": "",
+            "hosts": "",
+            "resource[lic]": f"rusage[lic={draw.randint(1, 2)}]",
+        }.get(kind, f"span[hosts=1] rusage[mem={1000 * slots if exact else 700}]")
+        own = draw.choice(["a", "b", "", ""])
+        return job(
+            *(name, slots, *([asks] if asks else [])),
+            minutes=draw.choice([30, 60]),
+            service_class=own,
+            exclusive=kind == "hosts" and exact,
+        )
+
+    shares = tuple(Guarantee(n, GuaranteedAmount(float(draw.randint(0, 2)))) for n in "ab")
+    pool = GuaranteedPool(
+        *("p", kind, shares),
+        slots_per_host=draw.choice([None, 2]) if kind == "slots" else None,
+    )
+    return instance(
+        cluster=cluster(*hosts, shared=(SharedResource("lic", 4.0),)),
+        queues=(Queue("q", exclusive="Y"),),
+        running=(running("r", {"h0": 1}, 30),) if draw.random() < 0.5 else (),
+        pending=tuple(one(f"p{n}") for n in range(draw.randint(2, 6))),
+        service_classes=(ServiceClass("a"), ServiceClass("b")),
+        guaranteed_pools=(pool,),
+    )
+
+
+def check(seed: int) -> None:
+    problem = random_site(seed)
+    assert not validate_schedule(problem, run(problem))
+    plans = [sw.plan(problem, method=method) for method in ("optimal", "milp", "time-based")]
+    for found in plans:
+        assert not sw.validate(problem, found)
+        assert not [note for note in found.notes if "bug" in note]
+    for item in plans[0]:
+        other = plans[1].get(item.job)
+        if item.proved and other is not None and other.proved:
+            assert item.start == other.start
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_loop_plans_and_judge_agree(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 503))
+def test_loop_plans_and_judge_agree_at_large(seed: int) -> None:
+    check(seed)

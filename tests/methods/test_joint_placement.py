@@ -6,6 +6,7 @@ import pytest
 import slotwise as sw
 from brute_force import is_valid, lexicographic_starts
 from hypothesis import assume, given
+from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise import Instance
@@ -37,6 +38,46 @@ def test_model_agrees_with_brute_force_at_and_before_the_optimal_starts(
         earlier = [*asked[:-1], (last, instance.now)]
         status, _ = JointPlacement(problem.base, earlier).solve(Budget(), seconds=20, effort=20)
         assert status == "INFEASIBLE"
+
+
+@examples(60)
+@given(instances(most_hosts=4, most_jobs=3), st.data())
+def test_a_model_with_one_more_job_says_what_the_model_of_all_says(
+    instance: Instance, data: st.DataObject
+) -> None:
+    """At starts of any kind; the model that was there before is used again and says the same.
+
+    With several starts of the last job, it says the first at which the model of all is feasible.
+    """
+    problem = PlanningProblem.of(instance)
+    times = problem.base.changes()[:3]
+    asked = [
+        (demand, max(demand.earliest, data.draw(st.sampled_from(times))))
+        for demand in problem.demands
+    ]
+    *before, (last, time) = asked
+    model = JointPlacement(problem.base, before)
+    whole, _ = JointPlacement(problem.base, asked).solve(Budget(), seconds=20, effort=20)
+    for _ in range(2):
+        status, placed = model.beside([(last, time)]).solve(Budget(), seconds=20, effort=20)
+        assert status == whole
+        if placed:
+            entries = tuple(
+                problem.planned(demand, placed[demand.job.id], "optimal") for demand, _ in asked
+            )
+            assert is_valid(instance, entries)
+    options = [(last, at) for at in times if at >= last.earliest]
+    each = [
+        JointPlacement(problem.base, [*before, option]).solve(Budget(), seconds=20, effort=20)[0]
+        for option in options
+    ]
+    status, placed = model.beside(options).solve(Budget(), seconds=20, effort=20)
+    if "FEASIBLE" in each:
+        assert status == ("OPTIMAL" if len(options) > 1 else "FEASIBLE")
+        assert placed[last.job.id].time == options[each.index("FEASIBLE")][1]
+    else:
+        assert status == "INFEASIBLE"
+    assert len(model.starts) == len(model.choices) == len(before)
 
 
 @pytest.mark.behaviour("TBR-04")

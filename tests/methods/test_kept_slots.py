@@ -98,3 +98,15 @@ def test_the_loop_does_as_planned_where_slots_alone_count(seed: int, backfill: b
     if {item.job: item.start for item in found} != loop(instance):
         assert not backfill
         assert any("without BACKFILL" in rule for rule in found.left_out), found.notes
+
+
+@pytest.mark.behaviour("TBR-18")
+@pytest.mark.parametrize("seed", some(range(300), 10))
+def test_no_start_moves_when_jobs_behind_are_left_out(seed: int) -> None:
+    """Where all may backfill, reservations are as good as first come, earliest place."""
+    instance = random_pool(seed, backfill=True)
+    whole = planned(instance)
+    for count in range(1, len(instance.pending)):
+        few = replace(instance, pending=instance.pending[:count])
+        first = {job.id: whole[job.id] for job in few.pending}
+        assert planned(few) == first

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import enumerated_instances
+import numpy as np
 import pytest
 from literal_guard import LiteralGuard
 from sampling import some
@@ -21,10 +23,15 @@ from slotwise import (
     Queue,
     RunningJob,
     Scope,
+    SharedResource,
 )
 from slotwise.model.generate import generate
+from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
+from slotwise.solver.availability.running_profile import RunningProfile
 from slotwise.solver.placement import earliest
-from slotwise.solver.scheduler import reserved_profile
+from slotwise.solver.resolve import Resolver
+from slotwise.solver.scheduler import reservation_sequence, reserved_profile
+from slotwise.solver.scheduler.job_state import ShapeTable
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 from slotwise.solver.scheduler.simulation import simulate
 
@@ -33,6 +40,110 @@ def crowded(seed: int) -> Instance:
     return generate(
         hosts=24 + 8 * (seed % 3), per_enclosure=4, running=90, pending=40, load=0.97, seed=seed
     )
+
+
+def tight(seed: int) -> Instance:
+    """A limit on users of less than they wait for."""
+    instance = crowded(8 * seed + 1)
+    return replace(instance, limits=(replace(instance.limits[0], amounts={"slots": 40}),))
+
+
+def contested(seed: int) -> Instance:
+    """Hosts that empty piece by piece, licences that only pending jobs take, seldom BACKFILL."""
+    rng = Random(seed)
+    names = [f"h{number}" for number in range(5)]
+
+    def job(name: str) -> Job:
+        licences = rng.choice([0, 1, 2, 3])
+        res_req = (f"rusage[lic={licences}]",) if licences else ()
+        limit = 100 * rng.choice([1, 1, 2, 2, 3, 6])
+        user = rng.choice(("ann", "bob"))
+        slots = rng.choice([1, 1, 2, 3, 6, 8, 12])
+        return Job(name, slots, res_req=res_req, run_limit=limit, user=user)
+
+    running: list[RunningJob] = []
+    for host in names:
+        left = 4
+        while left:
+            count = rng.randint(1, left)
+            left -= count
+            if rng.random() < 0.85:
+                runs = Job(f"r{len(running)}", count, run_limit=100 * rng.randint(1, 12))
+                running.append(RunningJob(runs, 0, {host: count}))
+    limits: list[Limit] = []
+    if rng.random() < 0.4:
+        each = Scope(("all",), each=True)
+        limits.append(Limit("u", {"slots": float(rng.randint(8, 14))}, users=each))
+    if rng.random() < 0.4:
+        some = Scope(tuple(rng.sample(names, 3)))
+        limits.append(Limit("some", {"slots": float(rng.randint(5, 9))}, hosts=some))
+    return Instance(
+        Cluster(
+            tuple(Host(name, 4) for name in names),
+            shared=(SharedResource("lic", float(rng.choice([6, 8, 12, 20]))),),
+        ),
+        queues=(Queue("default", backfill=seed % 5 == 0, resource_reserve=50),),
+        running=tuple(running),
+        pending=tuple(job(f"p{number:02}") for number in range(16)),
+        limits=tuple(limits),
+        params=Params(time_reserve_numjobs=16),
+    )
+
+
+def licensed(seed: int) -> Instance:
+    """Six full hosts; jobs also need licences, which all share, scratch and memory."""
+    rng = Random(seed)
+    names = [f"h{number}" for number in range(6)]
+    amounts = {"scratch": 100.0, "mem": 1000.0}
+
+    def job(name: str, slots: int) -> Job:
+        asked = {
+            "lic": rng.choice([1, 2, 4, 6]) if rng.random() < 0.6 else 0,
+            "scratch": rng.choice([10, 30, 60]) if rng.random() < 0.2 else 0,
+            "mem": rng.choice([100, 300]) if rng.random() < 0.3 else 0,
+        }
+        needs = ":".join(f"{what}={amount}" for what, amount in asked.items() if amount)
+        res_req = (f"rusage[{needs}]",) if needs else ()
+        return Job(name, slots, res_req=res_req, run_limit=rng.randint(1, 8) * 100)
+
+    free, running = dict.fromkeys(names, 4), []
+    for number in range(14):
+        host = rng.choice(names)
+        if count := min(free[host], rng.randint(1, 3)):
+            free[host] -= count
+            running.append(RunningJob(job(f"r{number}", count), 0, {host: count}))
+    return Instance(
+        Cluster(
+            tuple(Host(name, 4, amounts=amounts) for name in names),
+            shared=(SharedResource("lic", float(rng.choice([12, 16, 20]))),),
+        ),
+        queues=(Queue("default", backfill=True, resource_reserve=50),),
+        running=tuple(running),
+        pending=tuple(job(f"p{n}", rng.choice([1, 1, 2, 4, 6, 9, 12])) for n in range(24)),
+        params=Params(time_reserve_numjobs=6),
+    )
+
+
+def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reckon from instant to instant what every reservation holds, at every instant."""
+    monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_, **__: None)
+
+
+@pytest.mark.parametrize("seed", some(range(12), 1))
+def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided_by_limits(monkeypatch)
+    remembered = plan_next_cycle(crowded(seed), "time-based")
+    reckoned, part_at = [0], reservation_sequence.ReservationSequence.amounts_at
+
+    def afresh(self: reservation_sequence.ReservationSequence, *told: Any) -> object:
+        reckoned[0] += 1
+        return part_at(reservation_sequence.ReservationSequence(self._order), *told)
+
+    monkeypatch.setattr(reservation_sequence.ReservationSequence, "amounts_at", afresh)
+    assert plan_next_cycle(crowded(seed), "time-based") == remembered
+    assert reckoned[0] > 40
 
 
 def guards_of(
@@ -62,6 +173,29 @@ def test_what_stays_free_is_what_each_leaves_of_what_those_before_it_leave(
     instance = crowded(seed) if seed % 4 == 1 else enumerated_instances.newer_instance(Random(seed))
     (fast, literal), _ = guards_of(instance, monkeypatch)
     assert fast == literal
+
+
+@pytest.mark.behaviour("MEM-08")
+@pytest.mark.parametrize(
+    ("draw", "seeds"),
+    [
+        (licensed, range(4)),
+        (contested, (*range(4), 21, 42, 52)),
+        pytest.param(tight, (0,), marks=pytest.mark.slow),
+        pytest.param(crowded, (85,), marks=pytest.mark.slow),
+        pytest.param(licensed, range(4, 40), marks=pytest.mark.slow),
+        pytest.param(contested, range(100), marks=pytest.mark.slow),
+    ],
+)
+def test_places_that_limits_and_licences_cut_are_held_as_reckoned_literally(
+    draw: Callable[[int], Instance], seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = 0
+    for seed in seeds:
+        (fast, literal), made = guards_of(draw(seed), monkeypatch)
+        limited += any(one.limit_dependent for one in made)
+        assert fast == literal, seed
+    assert limited > 0
 
 
 def at_limit(hosts: dict[str, int], runs: dict[str, tuple[int, int]], most: float) -> Instance:
@@ -134,6 +268,36 @@ def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
     assert plan_next_cycle(crowded(seed), "time-based") == together
 
 
+@pytest.mark.parametrize("seed", some(range(60), 15))
+def test_what_fits_where_nothing_runs_is_asked_once_of_equals(seed: int) -> None:
+    instance = enumerated_instances.newer_instance(Random(seed)) if seed % 2 else crowded(seed)
+    requests = ShapeTable(instance)
+    for job in instance.pending:
+        shape = requests.shape(job)
+        alone = [replace(shape.demand, terms=(term,)) for term in shape.demand.terms]
+        fits = all(earliest.can_start(requests.empty(), one, instance.now) for one in alone)
+        assert (not shape.infeasibility) == (fits and not shape.demand.impossible)
+
+
 def of_plan(item: PlannedJob) -> PlannedJob:
     """Without the sentence: a limit that decides is not always counted to the last slot."""
     return replace(item, waits_for="")
+
+
+def test_finishes_stay_sorted_as_jobs_start_and_end() -> None:
+    instance = generate(hosts=6, running=0, pending=1)
+    table = Resolver.of(instance, reserving=False).table
+    profile = RunningProfile(table, 0)
+    slots = Alternative((Use(SLOTS, Per.SLOT, flat("slots", 1.0)),))
+    rng, there = np.random.default_rng(3), {}
+    for job in range(300):
+        if there and rng.random() < 0.2:
+            gone = int(rng.choice(list(there)))
+            profile.ended(gone)
+            del there[gone]
+        host, count, end = int(rng.integers(6)), int(rng.integers(1, 4)), int(rng.integers(1, 40))
+        profile.started(job, [(slots, {host: count}, ())], 0, end if rng.random() < 0.9 else None)
+        there[job] = (profile.finish.of[job], host, float(count))
+        found = [tuple(row) for row in zip(*map(list, profile.slots_by_finish()), strict=True)]
+        known = [row for row in there.values() if row[0] < 40]
+        assert found == sorted(known, key=lambda row: row[0])

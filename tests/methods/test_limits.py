@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from judging import host, job, problem, running
 from sampling import some
 from slotwise import Instance, Job, Limit, Queue, Scope, User, UserGroup
 from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate_schedule
 
 ALL, EACH = Scope(("all",)), Scope(("all",), each=True)
 BOB = {"user": "bob"}
@@ -137,6 +139,44 @@ def test_slots_by_processor_round_up(fields: dict[str, Any]) -> None:
 def test_slots_per_processor_without_per_host_is_ignored() -> None:
     fields = {"limits": (Limit("L", slots_per_processor=0.1, users=EACH),)}
     assert plan(limited(fields, job("a", 4, user="ann")), "time-based")["a"].start == 0
+
+
+@pytest.mark.behaviour("TBR-10")
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
+@pytest.mark.parametrize(
+    ("kind", "field"), [("apps", "application"), ("lic_projects", "license_project")]
+)
+@pytest.mark.parametrize(
+    ("scope", "starts"),
+    [
+        (Scope(("a",)), (0, 100, 0, 0)),
+        (Scope(("a", "b")), (0, 100, 200, 0)),
+        (Scope(("all",), excluded=("b",)), (0, 100, 0, 0)),
+        (EACH, (0, 100, 0, 0)),
+    ],
+)
+def test_limits_of_application_profiles_and_licence_projects(
+    method: Any, scope: Scope, starts: tuple[int, ...], kind: str, field: str
+) -> None:
+    """APPS counts the profiles together, PER_APP each; jobs without a profile never count."""
+    named: list[dict[str, Any]] = [{field: name} for name in ("a", "a", "b", "")]
+    scopes: dict[str, Any] = {kind: scope}
+    jobs = [replace(job(f"{n}", 2), **of) for n, of in enumerate(named)]
+    instance = problem(
+        *jobs,
+        hosts=(host("A", 12),),
+        applications=(sw.Application("a"), sw.Application("b")),
+        limits=(Limit("L", {"slots": 3.0}, **scopes),),
+    )
+    assert sw.loads(sw.dump(instance)) == instance
+    found = plan(instance, method)
+    for item, start in zip(jobs, starts, strict=True):
+        said = found[item.id].start
+        assert said == start or (said is None and method == "greedy")
+    assert not any("bug" in note for note in found.notes)
+    run = sw.simulate(instance, cycle=0)
+    assert [run[item.id].start for item in jobs] == [*starts]
+    assert not validate_schedule(instance, run)
 
 
 @pytest.mark.behaviour("TBR-10")

@@ -9,11 +9,57 @@ import pulp
 import pytest
 import slotwise as sw
 from agreement_cases import case
+from brute_force import least_total_start
+from hypothesis import assume, given
+from hypothesis_profiles import examples
+from random_instances import instances
+from slotwise import Instance, loads
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp import model as backend
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.validate import validate
+
+
+@examples(10)
+@given(instances(most_hosts=3, most_jobs=2))
+def test_total_start_equals_brute_force(instance: Instance) -> None:
+    expected = least_total_start(instance)
+    assume(expected is not None)
+    found = plan(instance, "milp", objective="total-start", time_limit=30)
+    assert validate(instance, found) == []
+    assert found.status == "optimal"
+    assert found.value == found.bound == expected
+
+
+@pytest.mark.parametrize(
+    ("example", "job", "start"),
+    [("headline", "job5", 10800), ("joint-wins", "large", 0), ("qat-time-based", "11898", 43200)],
+)
+def test_worked_examples(example: str, job: str, start: int) -> None:
+    found = plan(sw.load(sw.example(example)), "milp")
+    assert found[job].start == start
+    assert found[job].proved
+    assert found.status == "optimal"
+
+
+def test_deadlines_move_the_order_and_idle_jobs_start_early() -> None:
+    """Two jobs on one host: the one with the deadline first, and no gap before the other."""
+    text = """
+    format: slotwise/1
+    hosts: [{name: a, slots: 1}]
+    pending:
+      - {id: first, run_limit: 10m}
+      - {id: urgent, run_limit: 10m, deadline: 12m}
+    """
+    instance = loads(text)
+    found = plan(instance, "milp", objective="tardiness")
+    assert (found["urgent"].start, found["first"].start) == (0, 600)
+    assert found.value == found.bound == 0
+    # -t is a due date there alone: LSF aborts a job that cannot run for its limit before it.
+    plain = plan(instance, "milp", objective="lexicographic")
+    assert (plain["first"].start, plain.get("urgent")) == (0, None)
 
 
 @pytest.mark.parametrize("seed", [1, 6, 12, 24, 38])
@@ -60,6 +106,12 @@ def test_a_run_that_a_limit_ended_is_only_feasible(solver: backend.Solver) -> No
     assert outcome.bound is None or outcome.bound < outcome.value
 
 
+def test_an_effort_gives_the_same_plan_twice() -> None:
+    instance, _ = case(32)
+    first, second = (plan(instance, "milp", effort=5).to_dict() for _ in range(2))
+    assert first == second
+
+
 @pytest.mark.parametrize(
     ("example", "objective"),
     [
@@ -88,3 +140,16 @@ def test_pulp_is_imported_by_this_method_alone() -> None:
         "assert sw.plan(instance, 'optimal')['job5'].start == 10800\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_first_host_of_blocks_has_a_slot_of_its_own() -> None:
+    """B alone has two blocks; A, which has to be first, holds no whole one before r ends."""
+    instance = loads("""
+    format: slotwise/1
+    hosts: [{name: A, slots: 4}, {name: B, slots: 8}]
+    running: [{id: r, start: 0, run_limit: 10m, allocation: 2*A}]
+    pending: [{id: p, slots: 8, run_limit: 5m, hosts: "A! B", res_req: "span[block=4]"}]
+    """)
+    found = plan(instance, "milp")
+    assert validate(instance, found) == []
+    assert (found["p"].start, dict(found["p"].allocation)) == (600, {"A": 4, "B": 4})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from slotwise import Cluster, Host, InputError, Instance, Job, ObjectiveName
+from slotwise import Cluster, Host, InputError, Instance, Job, Method, ObjectiveName, Status
 from slotwise.model.generate import generate
 from slotwise.model.objective import Cost, Objective, forget, objective_named, objectives, register
 from slotwise.solver import planning
@@ -92,6 +92,16 @@ def test_a_new_objective_is_that_objective_by_every_method(method: Any) -> None:
         assert found.value == sum(run[item.job] + (item.start or 0) for item in found)
 
 
+@pytest.mark.usefixtures("toys", "judged")
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+def test_a_largest_cost_that_is_no_makespan(method: Any) -> None:
+    found = plan(THREE, method, objective="worst-delay")  # type: ignore[arg-type]
+    # Alone, mid has 200 s and long 100 s to spare: one of them waits for the other.
+    assert (found.status, found.value, found.bound) == ("optimal", 1700, 1700)
+    assert [found[job].start for job in ("mid", "long")] == [0, 1800]
+    assert found["short"].start in range(9000 - 600 + 1700 + 1)
+
+
 @pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize("name", ["flow", "worst-delay"])
 def test_the_judge_refuses_an_objective_without_a_formula_of_its_own(name: Any) -> None:
@@ -99,6 +109,13 @@ def test_the_judge_refuses_an_objective_without_a_formula_of_its_own(name: Any) 
     assert [fault.check for fault in validate(THREE, found)] == ["value"]
     assert f"objective {name} is none of lexicographic" in str(validate(THREE, found)[0])
     assert (found.status, found.bound) == ("heuristic", None)
+
+
+@pytest.mark.usefixtures("toys", "judged")
+def test_a_judge_with_a_formula_judges_it() -> None:
+    found = plan(THREE, objective="flow", effort=0.5)  # type: ignore[arg-type]
+    assert validate(THREE, found) == []
+    assert validate(THREE, replace(found, value=1.0, bound=1.0)) != []
 
 
 def test_what_is_not_registered_is_an_error_everywhere() -> None:
@@ -122,6 +139,15 @@ def test_a_combination_nobody_knows_is_refused() -> None:
     with pytest.raises(ValueError, match="'median' combines costs by 'median'"):
         register(Median())
     assert "median" not in objectives()
+
+
+def test_names_types_and_judge_agree() -> None:
+    assert get_args(ObjectiveName) == tuple(objectives())
+    assert set(claims.FORMULAS) == set(objectives())
+    assert get_args(Method) == planning.METHODS
+    assert get_args(Status) == claims.STATUSES
+    assert all(name == objective.name for name, objective in objectives().items())
+    assert all(objective.meaning for objective in objectives().values())
 
 
 @pytest.mark.parametrize("name", tuple(objectives()))

@@ -384,6 +384,57 @@ def test_preemptable_alone_lets_the_named_queue_preempt() -> None:
     assert any("preemption" in note for note in plan(problem, "time-based").notes)
 
 
+@pytest.mark.behaviour("LOP-06")
+@pytest.mark.parametrize(
+    ("waits", "runs", "suspended", "named"),
+    [
+        ("hi", "lo", False, True),
+        ("lo", "lo", False, False),  # nobody waits who may preempt
+        ("hi", "hi", False, False),  # nobody is there whom it may preempt
+        ("lo", "lo", True, True),  # the one that is suspended goes on as the loop says
+    ],
+)
+def test_preemption_is_left_out_only_where_it_could_happen(
+    waits: str, runs: str, suspended: bool, named: bool
+) -> None:
+    run = replace(running("r", {"A": 4}, 60, queue=runs), suspended=suspended)
+    problem = small(
+        host("A", 4),
+        queues=(Queue("hi", 2), Queue("lo", 1, preemptable=("hi",))),
+        running=(run,),
+        pending=(job("p", 2, minutes=60, queue=waits),),
+    )
+    best = plan(problem, "optimal", effort=5)
+    noted = any("preemption" in note for note in best.notes) or bool(best.suspended)
+    assert noted is named
+    assert suspended or best["p"].proved is (not named or best["p"].start == 0)
+    # The loop shows what a rule that estimates leave out changes: which job, and when it starts.
+    told, starts = plan(problem, "time-based"), in_loop(problem, "time-based")
+    if starts.get("p") == (None if told.get("p") is None else told["p"].start):
+        assert told.notes == ()
+    else:
+        assert (starts["p"], named) == (0, True)
+        assert told.notes == ("not considered: preemption (job p starts now, not +1h)",)
+
+
+@pytest.mark.behaviour("LOP-06")
+@pytest.mark.parametrize("method", ["optimal", "time-based"])
+def test_preemption_changes_nothing_where_nobody_has_to_wait(method: str) -> None:
+    problem = small(
+        host("A", 4),
+        queues=(Queue("hi", 2), Queue("lo", 1, preemptable=("hi",))),
+        running=(running("r", {"A": 2}, 60, queue="lo"),),
+        pending=(
+            job("p", 2, minutes=60, queue="hi"),
+            job("later", 2, minutes=10, queue="lo"),
+        ),
+    )
+    found = plan(problem, method, **({"effort": 5} if method == "optimal" else {}))
+    assert [item.start for item in found] == [0, HOUR]
+    assert found.notes == ()
+    assert [item.proved for item in found] == [method == "optimal"] * 2
+
+
 @pytest.mark.behaviour("TBR-16")
 def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
     busy = RunningJob(Job("r", 1, queue="q", run_limit=HOUR), -30, {"A": 1})

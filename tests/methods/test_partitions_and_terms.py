@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -188,9 +189,31 @@ def two_partitions() -> Instance:
     return small(*hosts, pending=(lone,), partitions=parts)
 
 
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
+def test_terms_that_fit_in_no_partition_have_no_place(method: str) -> None:
+    instance = two_partitions()
+    found = plan(instance, method, **({"effort": 5} if method in ("optimal", "milp") else {}))
+    assert [(item.job, item.reason) for item in found.unplaced] == [("p", NOWHERE)]
+    assert found.status == ("infeasible" if method in ("optimal", "milp") else "heuristic")
+    assert simulate(instance).starts == {}
+
+
 @pytest.mark.parametrize("method", ["time-based", "optimal"])
 def test_explain_names_no_jobs_that_are_not_there(method: str) -> None:
     found = explain(two_partitions(), "p", method=method)
     assert (found.answer.start, found.answer.waits_for) == (None, NOWHERE)
     said = [item.reason for item in found.obstacles]
     assert said == ["its terms together: each fits alone, not all at once"]
+
+
+def test_the_judge_refuses_terms_in_two_partitions() -> None:
+    instance = two_partitions()
+    free = replace(instance, partitions=())
+    found = plan(free, "optimal", effort=5)
+    (item,) = found
+    for hosts in (("a", "b"), ("b", "c"), ("a", "c")):
+        terms = tuple({name: 1} for name in hosts)
+        mixed = replace(item, allocation=dict.fromkeys(hosts, 1), terms=terms)
+        wrong = replace(found, reservations=(mixed,))
+        assert [fault.check for fault in validate(instance, wrong)] == ["partition"]
+        assert validate(free, wrong) == []

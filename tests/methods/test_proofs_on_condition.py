@@ -18,6 +18,9 @@ from slotwise import InputError, Instance, Plan, PlannedArray, PlannedJob, Runni
 from slotwise.cli.main import app
 from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.model.plan import proof_text
+from slotwise.solver.advice.ask import ask
+from slotwise.solver.advice.comparison import compare
+from slotwise.solver.advice.explain import explain
 from slotwise.solver.optimal.claims import RANGES
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
@@ -149,6 +152,15 @@ def test_commands_say_the_condition(site: Path, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     printed("report", str(site), "-o", str(page))
     assert "<td>if 100 starts where planned</td>" in page.read_text()
+
+
+def test_the_library_says_the_condition(site: Path) -> None:
+    instance = load(site)
+    assert compare(instance, effort=1)["101"].proved_if == ("100",)
+    assert explain(instance, "101", method="optimal").to_dict()["proved_if"] == ["100"]
+    line = "bsub -q q -n 2 -W 2 -R span[hosts=1]"
+    answer = ask(instance, line, method="optimal").to_dict()["line"]
+    assert (answer["proved"], answer["proved_if"]) == (False, ["100"])
 
 
 def test_a_saved_plan_keeps_it_and_a_wrong_one_is_refused(site: Path) -> None:

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
+from slotwise.model.generate import generate
 from slotwise.solver.placement.earliest import Start
 from slotwise.solver.scheduler import reserving
+from slotwise.solver.scheduler.cycle_state import RepeatedCycle
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
+
+
+def full(seed: int) -> Instance:
+    """A cluster with units, memory and limits, on which some jobs start and most wait."""
+    found = generate(hosts=24, running=96, pending=40, load=(0.95, 1.0)[seed % 2], seed=seed)
+    queues = tuple(replace(queue, backfill=seed % 3 > 0) for queue in found.queues)
+    return replace(found, queues=queues)
+
+
+def never(*_: object) -> None:
+    """Nothing is known from before."""
+
+
+@pytest.mark.parametrize("seed", some(range(12), 2))
+def test_the_plan_is_that_of_searches(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = full(seed)
+    plan = plan_next_cycle(instance, "time-based")
+    with monkeypatch.context() as patch:
+        patch.setattr(RepeatedCycle, "previous_start", never)
+        assert plan_next_cycle(instance, "time-based") == plan
 
 
 def test_behind_the_last_start_nothing_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,11 @@ import pytest
 from loop_lab import MINUTE, host, job, running
 from loop_lab import instance as small
 from sampling import some
-from slotwise import AdvanceReservation, HostRequest, Instance, Plan, Queue
+from slotwise import AdvanceReservation, Gpus, HostRequest, Instance, Plan, Queue, Thresholds
 from slotwise.model.display import clock_text
+from slotwise.model.omissions import Omission
+from slotwise.solver.advice.ask import ask
+from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
 from slotwise.solver.rules.omitted import FEW_LOOK_AHEAD, WITHOUT
 from slotwise.solver.scheduler import continuation as moved_starts
@@ -204,6 +207,37 @@ def test_what_the_next_cycle_starts_is_proved_whatever_slot_pools_say() -> None:
     )
 
 
+def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> None:
+    limits = Thresholds({"mem": 100.0})
+    it = small(
+        host("h0", 2, 400.0),
+        queues=(Queue("q", thresholds=limits),),
+        running=(running("r", {"h0": 1}, 10, res_req=("rusage[mem=350]",)),),
+        pending=(job("p", 1, "rusage[mem=50]", minutes=5),),
+    )
+    found = plan(it, "optimal", effort=5)
+    assert (found.status, found["p"].start, found["p"].proved) == ("optimal", 600, True)
+    assert (found.notes, found.left_out) == ((), ())
+    # Two jobs that the threshold keeps from each other: a joint plan might do better.
+    pair = tuple(job(name, 1, "rusage[mem=350]", minutes=5) for name in ("p", "s"))
+    both = plan(replace(it, pending=pair), "optimal", effort=5)
+    assert [item.start for item in both] == [600, 900]
+    assert [item.proved for item in both] == [True, False]
+    assert both.status == "feasible"
+    rule = "loadSched of memory beside other planned jobs"
+    assert both.notes == (f"not considered: {rule} (touches s)",)
+    assert both.left_out == (rule,)
+
+
+def test_a_rule_that_nobody_heeds_touches_those_that_ask_for_it() -> None:
+    asking = replace(job("gpu", 1, minutes=5), gpu="num=1:glink=yes:j_exclusive=yes")
+    it = small(replace(host("h0", 4), gpus=Gpus(2)), pending=(asking, job("plain", 1, minutes=5)))
+    found = plan(it, "optimal", effort=5)
+    assert {item.job: item.proved for item in found} == {"gpu": False, "plain": True}
+    assert found.notes == ("not considered: glink=yes of GPUs (-gpu) (touches gpu at now)",)
+    assert plan(it, "time-based").notes == ("not considered: glink=yes of GPUs (-gpu)",)
+
+
 def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     it = workload(random.Random(3), rich=False)
     fair = (("ann", 1), ("bob", 3))
@@ -255,3 +289,24 @@ def test_no_job_is_said_to_need_backfill_that_the_loop_starts_without() -> None:
                 assert item.start is not None
                 assert starts.get(item.job, math.inf) > item.start, seed
     assert needy
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize("jobs", [None, ("p",)])
+@pytest.mark.parametrize("where", ["", "bjobs.json"])
+def test_what_an_instance_leaves_out_stays_where_the_loop_agrees(
+    where: str, jobs: tuple[str, ...] | None
+) -> None:
+    """The loop does not know it either: that it starts the job as planned says nothing."""
+    missing = Omission("bhosts counts more slots than the jobs hold", where, jobs=jobs)
+    waiting = job("p", 3, minutes=10)
+    runs = running("r", {"h0": 2}, 60)
+    it = replace(small(host("h0", 4), running=(runs,), pending=(waiting,)), omissions=(missing,))
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(it, method, effort=None if method != "optimal" else 5)
+        assert found.left_out == (missing.name,)
+        assert not any(item.proved for item in found)
+    assert explain(it, "p", method="time-based").answer.omissions == (missing,)
+    assert ask(
+        it, f"-q {it.queues[0].name} -n 3 -W 10", method="time-based"
+    ).line.answer.omissions == (() if jobs else (missing,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
+from slotwise.model.objective import objectives
 from slotwise.solver.planning import plan
 
 #: Those whose optimum is not proved with so little effort.
@@ -36,3 +37,14 @@ def test_every_method_gives_a_valid_plan_and_the_optimum_is_proved(name: str) ->
         if timed.start is not None and timed.start != best[timed.job].start:
             assert best[timed.job].start < timed.start
             break
+
+
+@pytest.mark.parametrize("objective", tuple(objectives())[1:])
+@pytest.mark.parametrize("name", ["headline", "cu-racks", "memory-phases"])
+def test_every_objective(name: str, objective: str) -> None:
+    instance = sw.load(sw.example(name))
+    found = plan(instance, "optimal", objective=objective, effort=0.3)
+    assert sw.validate(instance, found) == []
+    assert found.bound is not None
+    assert found.value is not None
+    assert found.bound <= found.value

@@ -2,10 +2,145 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from judging import job, problem, running
-from slotwise import loads
+from random_instances import MINUTE, instances
+from slotwise import AdvanceReservation, HostRequest, Instance, Plan, loads
+from slotwise.solver.placement.earliest import allocate_start, earliest_start, start_at
 from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.validate import validate
+
+
+@st.composite
+def busy_instances(draw: st.DrawFn, windows: bool = False) -> Instance:
+    """Random instances; some with an advance reservation and a dispatch window of ten minutes."""
+    instance = draw(instances(most_hosts=5, most_jobs=4))
+    if not windows:
+        return instance
+    first = instance.cluster.hosts[0]
+    start = MINUTE * draw(st.integers(0, 6))
+    kept = AdvanceReservation("kept", start, start + 3 * MINUTE, {first.name: first.slots})
+    (queue,) = instance.queues
+    opening = draw(st.sampled_from(["", "0:00-0:10", "0:04-0:08", "0:03-0:05 0:12-0:20"]))
+    pending = tuple(
+        replace(item, begin=draw(st.sampled_from([None, None, 2 * MINUTE])))
+        for item in instance.pending
+    )
+    return replace(
+        instance,
+        pending=pending,
+        advance_reservations=(kept,),
+        queues=(replace(queue, dispatch_window=opening),),
+    )
+
+
+@pytest.mark.behaviour("TBR-02")
+@examples(80)
+@given(st.booleans().flatmap(busy_instances))
+def test_the_search_finds_the_first_minute_at_which_the_job_fits(instance: Instance) -> None:
+    """Beside what runs and the jobs before it; every time here is a whole minute."""
+    problem = PlanningProblem.of(instance, as_lsf=False)
+    profile = problem.base.copy()
+    horizon = 60 * MINUTE
+    for demand in problem.demands:
+        found = earliest_start(profile, demand)
+        fitting = (
+            time
+            for time in range(demand.earliest, horizon, MINUTE)
+            if not demand.impossible and start_at(profile, demand, time) is not None
+        )
+        first = next(fitting, None)
+        if found is not None and found.time >= horizon:
+            assert first is None
+        else:
+            assert (None if found is None else found.time) == first
+        if found is not None:
+            allocate_start(profile, demand, found)
+
+
+def start_of(found: Plan, name: str) -> float:
+    planned = found.get(name)
+    return float("inf") if planned is None or planned.start is None else planned.start
+
+
+@examples(40)
+@given(busy_instances(), st.integers(0, 4), st.booleans())
+def test_a_free_host_more_never_delays_the_first_job(
+    instance: Instance, like: int, in_unit: bool
+) -> None:
+    cluster = instance.cluster
+    model = cluster.hosts[like % len(cluster.hosts)]
+    added = replace(model, name="new")
+    units = cluster.units
+    if in_unit:
+        units = (*units[:-1], replace(units[-1], hosts=(*units[-1].hosts, "new")))
+    larger = replace(cluster, hosts=(*cluster.hosts, added), units=units)
+    name = instance.pending[0].id
+    for method in ("time-based", "optimal"):
+        before = plan(instance, method, effort=20)
+        after = plan(replace(instance, cluster=larger), method, effort=20)
+        assert start_of(after, name) <= start_of(before, name)
+
+
+@examples(30)
+@given(busy_instances(), st.integers(1, 3))
+def test_a_raised_priority_never_delays_the_job_in_the_optimum(
+    instance: Instance, position: int
+) -> None:
+    assume(position < len(instance.pending))
+    raised = instance.pending[position]
+    jobs = tuple(
+        replace(item, priority=1) if item.id == raised.id else item for item in instance.pending
+    )
+    before = plan(instance, "optimal", effort=60)
+    after = plan(replace(instance, pending=jobs), "optimal", effort=60)
+    assume(all(item.proved for found in (before, after) for item in found))
+    assert after.reservations == () or start_of(after, raised.id) <= start_of(before, raised.id)
+
+
+@examples(30)
+@given(busy_instances(), st.integers(1, 3))
+def test_a_raised_priority_never_delays_the_job_in_time_based_plans(
+    instance: Instance, position: int
+) -> None:
+    """Without memory phases, whose ends are no instants for it (TBR-02)."""
+    assume(position < len(instance.pending))
+    plain = tuple(
+        replace(item, res_req=tuple(text for text in item.res_req if "duration" not in text))
+        for item in instance.pending
+    )
+    raised = plain[position]
+    jobs = tuple(replace(item, priority=1) if item.id == raised.id else item for item in plain)
+    before = plan(replace(instance, pending=plain), "time-based")
+    after = plan(replace(instance, pending=jobs), "time-based")
+    assert start_of(after, raised.id) <= start_of(before, raised.id)
+
+
+@examples(25)
+@given(st.booleans().flatmap(busy_instances))
+def test_a_job_that_does_not_start_now_says_what_it_waits_for(instance: Instance) -> None:
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(instance, method, effort=20)
+        assert validate(instance, found, as_lsf=method != "optimal") == []
+        for item in found:
+            assert (item.waits_for == "") == (item.start == instance.now)
+        assert all(item.reason for item in found.unplaced)
+
+
+@pytest.mark.behaviour("PLC-12")
+def test_asked_hosts_by_preference_and_the_first_execution_host() -> None:
+    asked = (HostRequest("A", 1), HostRequest("B", 2), HostRequest("C"))
+    wanted = job("j", 6, hosts=asked)
+    assert list(plan(problem(wanted), "time-based")["j"].allocation.items()) == [("B", 4), ("A", 2)]
+    first = (HostRequest("C", first=True), HostRequest("A"))
+    led = problem(job("j", 5, hosts=first), running=(running("r", {"C": 3}),))
+    assert list(plan(led, "time-based")["j"].allocation.items()) == [("C", 1), ("A", 4)]
 
 
 @pytest.mark.behaviour("GRD-01", "TBR-02")

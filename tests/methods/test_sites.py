@@ -6,7 +6,9 @@ from collections import Counter
 
 import absolute_reference
 import pytest
+from loop_lab import host, instance, job
 from site_cases import Everything, SiteCase, case
+from slotwise.model.instance import AdvanceReservation
 from slotwise.model.plan import Method
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
@@ -56,6 +58,33 @@ def nothing_false_is_proved(seed: int) -> Counter[str]:
         faults = [item for item in faults if item.check != "idle"]
     assert faults == [], (seed, result.omissions)
     return seen
+
+
+@pytest.mark.behaviour("APS-01", "GUA-01", "AFF-01", "GRP-01")
+#: Among them sites of which something was wrong once.
+@pytest.mark.parametrize("seed", [0, 1, 2, 1190, 3064, 3098])
+def test_nothing_false_is_proved_where_they_meet(seed: int) -> None:
+    nothing_false_is_proved(seed)
+
+
+@pytest.mark.behaviour("ARV-01")
+def test_greedy_gives_no_start_behind_an_estimate_in_a_reservation_either() -> None:
+    """b is estimated and not planned: c, which waits for it, has no start in its reservation."""
+    booked = AdvanceReservation("u#0", 600, 1200, {"A": 1}, users=("user",))
+    problem = instance(
+        host("A", 3),
+        pending=(
+            job("a", 2, minutes=2),
+            job("b", 2, minutes=2),
+            job("c", 1, minutes=5, dependency="done(b)", reservation="u#0"),
+        ),
+        advance_reservations=(booked,),
+    )
+    found = plan(problem, "greedy")
+    assert validate(problem, found, as_lsf=True) == []
+    assert found["b"].start is None
+    assert (found["c"].start, found["c"].estimate) == (None, 600)
+    assert plan(problem, "optimal")["c"].start == 600
 
 
 @pytest.mark.slow

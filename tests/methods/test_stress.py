@@ -4,12 +4,77 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from agreement_cases import MINUTE
-from slotwise import Cluster, Host, Instance, Job, Limit, Queue, RunningJob, Scope
+from agreement_cases import KINDS, MINUTE, draft
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
+from slotwise import Cluster, Host, Instance, Job, Limit, Plan, Queue, RunningJob, Scope
 from slotwise.model.generate import generate
+from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
+
+EFFORT = 2.0
+
+
+@st.composite
+def mixed(drawn: st.DrawFn) -> Instance:
+    """Up to five kinds of constraint, jobs without an end or too large, a second queue."""
+    random = np.random.default_rng(drawn(st.integers(0, 10**6)))
+    it = draft(random)
+    for name in drawn(st.lists(st.sampled_from(sorted(KINDS)), max_size=5, unique=True)):
+        KINDS[name](it, random)
+    if drawn(st.integers(0, 4)) == 0:
+        it.jobs[-1]["run_limit"] = None
+    if drawn(st.integers(0, 9)) == 0 and "compound" not in it.sections[-1]:
+        it.jobs[-1] |= {"slots": 30, "max_slots": None}
+    if drawn(st.integers(0, 9)) == 0:
+        it.jobs[0]["resizable"] = True
+    instance = it.build()
+    if drawn(st.booleans()):
+        urgent = replace(instance.queues[0], name="urgent", priority=50)
+        last = replace(instance.pending[-1], queue="urgent")
+        instance = replace(
+            instance,
+            queues=(*instance.queues, urgent),
+            pending=(*instance.pending[:-1], last),
+        )
+    return replace(instance, pending=instance.pending[: drawn(st.integers(0, 3))])
+
+
+def _starts(instance: Instance, found: Plan) -> list[float]:
+    """Starts in priority order, infinite for a job without one."""
+    entries = (found.get(d.job.id) for d in PlanningProblem.of(instance).demands)
+    return [float("inf") if e is None or e.start is None else e.start for e in entries]
+
+
+@examples(25)
+@given(mixed())
+def test_plans_are_valid_and_in_order(instance: Instance) -> None:
+    literal = plan(instance, "time-based")
+    for heuristic in (plan(instance, "greedy"), literal):
+        assert validate(instance, heuristic, as_lsf=True) == []
+    best = plan(instance, "optimal", as_lsf=True, effort=EFFORT)
+    assert validate(instance, best, as_lsf=True) == []
+    assert _starts(instance, best) <= _starts(instance, literal)
+    total = plan(instance, "optimal", objective="total-start", as_lsf=True, effort=EFFORT)
+    assert validate(instance, total, as_lsf=True) == []
+    if len(total.reservations) == len(best.reservations) and total.bound is not None:
+        assert total.bound <= min(total.value or 0, best.value or 0) + 1e-6
+    rows = compare(instance, effort=EFFORT, methods=True)
+    assert validate(instance, rows.optimal) == []
+    assert len(rows.jobs) == len(instance.pending)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_small_generated_clusters(seed: int) -> None:
+    instance = generate(hosts=3 + seed, per_enclosure=2, running=5, pending=4, seed=seed)
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(instance, method, as_lsf=True, effort=EFFORT)
+        assert validate(instance, found, as_lsf=True) == []
 
 
 def _pending(cluster: Cluster, *jobs: Job, **more: object) -> Instance:

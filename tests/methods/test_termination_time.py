@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob, loads
+from slotwise import Cluster, Host, Instance, Job, Params, PlannedJob, Queue, RunningJob, loads
 from slotwise.cli.main import app
+from slotwise.model.duration import last_start
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
@@ -91,6 +93,25 @@ def test_who_waits_for_the_end_of_a_job_knows_it() -> None:
     assert looped(one_host(*exit_))["next"][0] is not None
 
 
+def test_the_judge_has_its_own_reading() -> None:
+    """A start too late, and an end beyond it."""
+    instance = one_host(Job("j", 4, run_limit=H, deadline=2 * H))
+    empty = replace(plan(instance, "time-based"), reservations=())
+
+    def says(start: int, finish: int) -> list[str]:
+        entry = PlannedJob("j", start, finish, {"a": 4}, method="test")
+        found = replace(empty, reservations=(entry,), value=None)
+        return [v.check for v in validate(instance, found)]
+
+    assert says(H, 2 * H) == []
+    assert says(H + 1, 2 * H) == ["deadline"]
+    assert says(H + 1, 2 * H + 1) == ["deadline", "finish"]
+    assert says(2 * H, 2 * H) == ["deadline"]
+    instance = replace(instance, queues=(Queue("default", ignore_deadline=True),))
+    assert says(H + 1, 2 * H) == []
+    assert says(H + 1, 2 * H + 1) == ["finish"]
+
+
 def test_the_tardiness_objective_takes_it_for_a_due_date() -> None:
     jobs = (Job("j", 4, run_limit=2 * H, deadline=H), NEXT)
     found = plan(one_host(*jobs), "optimal", objective="tardiness", effort=10)
@@ -155,3 +176,68 @@ pending:
     assert "16:15:01 it cannot start so late before its termination time (-t)" in explained
     assert "window" not in explained
     assert "free before its termination time (-t" in told("explain", str(file), "e")
+
+
+def _random(seed: int) -> Instance:
+    rng = random.Random(seed)
+    hosts = tuple(Host(name, slots=rng.choice((1, 2, 3))) for name in "ab"[: rng.choice((1, 2))])
+    queues = (
+        Queue("default", backfill=rng.random() < 0.5, slot_reserve=rng.choice((None, 100))),
+        Queue("free", ignore_deadline=True, run_limit=rng.choice((None, 40))),
+    )
+    running = [
+        RunningJob(
+            Job(f"r{host.name}", 1, run_limit=rng.choice((None, 30, 60)), submit=-20,
+                deadline=rng.choice((None, 25, 50, -5))),
+            -10, {host.name: 1}, suspended=rng.random() < 0.2,
+        )
+        for host in hosts
+    ]  # fmt: skip
+    pending = [
+        Job(
+            f"j{n}", rng.randint(1, 3), queue=rng.choice(("default", "default", "free")),
+            run_limit=rng.choice((None, 10, 20, 40)), submit=n - 10,
+            estimated_run_time=rng.choice((None, None, 5, 30)),
+            deadline=rng.choice((None, 20, 45, 60, 100)), begin=rng.choice((None, None, 15)),
+            dependency=rng.choice(("", "", "done(j0)")) if n else "",
+        )
+        for n in range(rng.randint(1, 4))
+    ]  # fmt: skip
+    return Instance(
+        Cluster(hosts), queues=queues, running=tuple(running), pending=tuple(pending),
+        params=Params(time_reserve_numjobs=9),
+    )  # fmt: skip
+
+
+def _agrees(seed: int) -> None:
+    """The exact methods agree, the judge accepts every plan, and no run of the loop is too long."""
+    instance = _random(seed)
+    found = {method: plan(instance, method, effort=10) for method in METHODS}
+    for item in found.values():
+        assert validate(instance, item) == []
+    exact = [found[method] for method in ("optimal", "milp")]
+    if all(item.status != "feasible" for item in exact):
+        one, other = ({p.job: p.start for p in item} for item in exact)
+        assert one == other
+    jobs = {job.id: job for job in (*instance.pending, *(run.job for run in instance.running))}
+    for record in simulate(instance, cycle=1).jobs:
+        job = jobs[record.job]
+        if job.deadline is None or job.dependency:
+            continue
+        assert record.end is not None
+        last = last_start(instance, job)
+        if record.start is not None and record.start >= 0:
+            assert last is not None
+            assert record.start <= last
+            assert record.end <= job.deadline
+
+
+def test_methods_judge_and_loop_agree() -> None:
+    for seed in range(6):
+        _agrees(seed)
+
+
+@pytest.mark.slow
+def test_methods_judge_and_loop_agree_at_length() -> None:
+    for seed in range(6, 400):
+        _agrees(seed)

@@ -12,8 +12,11 @@ from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import instances
 from slotwise import (
+    Application,
+    Cluster,
     Instance,
     Job,
+    Params,
     Queue,
     RunningJob,
     loads,
@@ -24,9 +27,22 @@ from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.validate import validate
 
 HOUR = 3600
 MINUTE = 60
+
+
+@pytest.mark.behaviour("TBR-07")
+def test_qat_starts_at_the_end_of_qat25_on_all_three_hosts() -> None:
+    instance = sw.load(sw.example("qat-time-based"))
+    assert plan(instance, "greedy")["11898"].reserved == {"qat26": 2}
+    for method in ("time-based", "optimal"):
+        planned = plan(instance, method, effort=10)["11898"]
+        assert (planned.start, planned.finish) == (12 * HOUR, 26 * HOUR)
+        assert planned.allocation == {"qat24": 2, "qat25": 2, "qat26": 2}
+        assert planned.waits_for.endswith("free when 11896 ends")
+    assert plan(instance, effort=10)["11898"].proved
 
 
 @pytest.mark.behaviour("TBR-08", "TBR-06")
@@ -89,6 +105,51 @@ def test_every_start_is_now_or_the_finish_of_a_running_or_planned_job(instance: 
     assert {item.start for item in found} <= instants | {item.finish for item in found}
 
 
+@pytest.mark.behaviour("TBR-02")
+def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
+    late = running("r", {"A": 4}, run_limit=100)
+    instance = problem(job("j", 4), hosts=(host("A"),), running=(late,), now=500)
+    found = plan(instance, "time-based")
+    assert found["j"].start == 501
+    assert validate(instance, found) == []
+
+
+ESTIMATES = (
+    ("estimated_run_time", Job, 11),
+    ("estimated_run_time", Application, 12),
+    ("run_time", Application, 13),
+    ("estimated_run_time", Queue, 14),
+    ("estimated_run_time", Params, 15),
+)
+
+
+@pytest.mark.behaviour("SUB-04")
+@pytest.mark.parametrize("first", range(len(ESTIMATES)))
+@pytest.mark.parametrize("limit", [None, 100, 5])
+def test_an_estimate_is_the_planned_length_and_the_limit_bounds_it(
+    first: int, limit: int | None
+) -> None:
+    """-We, then ESTIMATED_RUNTIME of application (or RUNTIME), queue and cluster."""
+    given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}, Params: {}}
+    for name, kind, seconds in ESTIMATES[first:]:
+        given_by[kind][name] = seconds
+    instance = Instance(
+        Cluster((host("A"),)),
+        queues=(Queue("default", run_limit=limit, **given_by[Queue]),),
+        applications=(Application("app", cpu_limit=2, **given_by[Application]),),
+        params=Params(**given_by[Params]),
+        pending=(
+            Job("j", 4, application="app", submit=-1, **given_by[Job]),
+            Job("next", 1, run_limit=5),
+        ),
+    )
+    wanted = ESTIMATES[first][2] if limit is None else min(limit, ESTIMATES[first][2])
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert (found["j"].finish, found["next"].start) == (wanted, wanted)
+        assert validate(instance, found) == []
+
+
 @pytest.mark.behaviour("SUB-04")
 def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
     """The scheduler takes it to end at any moment; the limit kills it."""
@@ -98,6 +159,48 @@ def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
     result = simulate(instance, cycle=1)
     assert next((job.job, job.start, job.end) for job in result.jobs) == ("j", 0, 100)
     assert next(job for job in result.jobs if job.job == "next").start >= 100
+
+
+LIMITS = (  # default and maximum of the queue, the application's, what is granted
+    (240, None, 60, 60),
+    (60, None, 240, 240),
+    (180, 240, 60, 60),
+    (60, 100, 240, 100),
+    (None, 100, 240, 100),
+    (None, 100, 60, 60),
+    (None, 100, None, 100),
+    (200, 100, None, 100),
+)
+
+
+@pytest.mark.behaviour("TBR-03")
+@pytest.mark.parametrize(("default", "most", "own", "granted"), LIMITS)
+@pytest.mark.parametrize("name", ["run_limit", "cpu_limit"])
+def test_the_limit_of_an_application_overrides_the_default_of_its_queue(
+    name: str, default: int | None, most: int | None, own: int | None, granted: int
+) -> None:
+    """It cannot exceed the maximum; CPULIMIT of a queue is one number, its maximum."""
+    if name == "run_limit":
+        queue = Queue("default", run_limit=default, run_limit_max=most)
+    elif most is None:
+        return
+    else:
+        queue = Queue("default", cpu_limit=most)
+    instance = Instance(
+        Cluster((host("A"),)),
+        queues=(queue,),
+        applications=(Application("app", **{name: own}),),
+        pending=(
+            Job("j", 4, application="app", submit=-1, run_time=1000),
+            Job("next", 1, run_limit=5),
+        ),
+    )
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert found["j"].finish == granted
+        assert validate(instance, found) == []
+    if name == "run_limit":
+        assert simulate(instance, cycle=1)["j"].end == granted
 
 
 @pytest.mark.behaviour("TBR-03")

@@ -7,12 +7,13 @@ injected clock jumps.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from itertools import product
 
 import pytest
 import slotwise as sw
-from sampling import some
-from slotwise import Instance, Method, Plan
+from sampling import pairwise, some
+from slotwise import Instance, Job, Method, ObjectiveName, Plan
 from slotwise.model.generate import generate
 from slotwise.model.plan import NOT_EXAMINED
 from slotwise.solver import planning
@@ -20,11 +21,14 @@ from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.advice.what_if import PlanView
+from slotwise.solver.availability.demand import Demand
 from slotwise.solver.budget import Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
+from slotwise.solver.resolve import Resolver
 from slotwise.solver.scheduler.continuation import (
+    NOT_TRIED,
     loop_session,
     simulated_starts_within,
 )
@@ -99,6 +103,59 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "GRACE", 0.0)
 
 
+def is_full(found: Plan, full: Plan) -> bool:
+    """Whether it is the whole plan; where it says that rules were not tried, more of them named."""
+    if NOT_TRIED not in found.notes:
+        return found == full
+    same = replace(found, notes=full.notes, omissions=full.omissions)
+    return same == full and set(full.omissions) <= set(found.omissions)
+
+
+@pytest.mark.parametrize(
+    ("method", "grace"), pairwise(["greedy", "time-based", "optimal", "milp"], [True, False])
+)
+def test_a_plan_wherever_it_is_cancelled(
+    method: Method, grace: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not grace:
+        monkeypatch.setattr(planning, "GRACE", 0.0)
+    effort = None if method in ESTIMATES else 1.0
+    small = busy(pending=7 if method in ESTIMATES else 4)
+    count = Nth(1 << 60)
+    full = plan(small, method, effort=effort, cancel=count)
+    assert not full.cut
+    cuts = 0
+    for n in in_order(count.asked, 16 if method in ESTIMATES else 8):
+        found = plan(small, method, effort=effort, cancel=Nth(n))
+        is_whole(small, found, as_lsf=method in ESTIMATES)
+        claims_no_more(found, full)
+        if found.cut:
+            cuts += 1
+            assert any("limit" in note for note in found.notes)
+        elif method in ESTIMATES and NOT_JUDGED not in found.notes:
+            assert is_full(found, full)
+    assert cuts > 1 or grace
+
+
+@pytest.mark.parametrize("seed", some(range(6), 1))
+def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
+    """Later stops keep at least as many places in the future; the others say why they have none."""
+    small = busy(seed)
+    count = Nth(1 << 60)
+    full = plan(small, "time-based", cancel=count)
+    for n in in_order(count.asked):
+        found = plan(small, "time-based", cancel=Nth(n))
+        is_whole(small, found, as_lsf=True)
+        if NOT_JUDGED in found.notes or is_full(found, full):
+            continue
+        assert found.cut
+        for item in found:
+            if item.start is None:
+                assert item.method == "greedy"
+                assert item.fallback or full[item.job].start is None, item
+        assert {item.method for item in found} <= {"greedy", "time-based"}
+
+
 @pytest.mark.parametrize(
     ("seed", "method"), some(product([0, 6, *range(7, 40)], reversed(ESTIMATES)), 2)
 )
@@ -153,6 +210,17 @@ def test_a_judge_that_gives_up_lets_nothing_be_proved(monkeypatch: pytest.Monkey
     assert NOT_JUDGED in found.notes
     assert found.status == "heuristic"
     assert not any(item.proved or item.bound is not None for item in found)
+
+
+def test_no_time_at_all_is_still_a_plan() -> None:
+    small = busy()
+    for method in ("greedy", "time-based", "optimal", "milp"):
+        found = plan(small, method, time_limit=0.0)  # type: ignore[arg-type]
+        is_whole(small, found, as_lsf=method in ESTIMATES)
+        if method in ESTIMATES:
+            assert found.cut or found == plan(small, method)  # type: ignore[arg-type]
+        else:
+            assert found.status in ("feasible", "optimal")
 
 
 @pytest.mark.parametrize("simulated", [False, True])
@@ -216,6 +284,33 @@ def test_explaining_and_asking_stop() -> None:
         small, "bsub -n 4 -W 1:00 -q normal", explore=True, cancel=Nth(40), method="time-based"
     )
     assert answer.line.answer.job.slots == 4
+
+
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+@pytest.mark.parametrize("objective", ["lexicographic", "total-start"])
+def test_an_exact_plan_places_the_jobs_that_the_grace_lasts_for(
+    method: Method, objective: ObjectiveName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of jobs that there was no time to resolve nothing is said; the others are placed."""
+    small = busy()
+    resolved = 0
+    demand = Resolver.demand
+
+    def counting(resolver: Resolver, job: Job) -> Demand:
+        nonlocal resolved
+        resolved += 1
+        return demand(resolver, job)
+
+    monkeypatch.setattr(Resolver, "demand", counting)
+    monkeypatch.setattr(Budget, "late", lambda _, graces=1.0: graces < 1 and resolved >= 3)
+    found = plan(small, method, objective=objective, cancel=Nth(1))
+    is_whole(small, found, as_lsf=False)
+    assert found.cut
+    assert found.bound is None
+    unseen = [item.job for item in found if item.fallback == NOT_EXAMINED]
+    assert unseen == [job.id for job in priority_order(small)][3:]
+    assert [item.start is None for item in found] == [False] * 3 + [True] * 4
+    assert not any(item.proved for item in found)
 
 
 def test_explain_stops_while_it_looks_for_who_is_in_the_way(

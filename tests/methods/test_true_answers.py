@@ -214,6 +214,10 @@ def test_the_terms_of_a_running_job_are_on_hosts_that_they_may_have(
     assert answer(instance, method, objective)["k"].start == 100
 
 
+def test_the_judge_splits_a_plan_that_records_no_terms() -> None:
+    assert faults(C2, {"j": (0, {"h1": 2, "h0": 1})}) == []
+
+
 def test_the_judge_holds_a_plan_to_the_terms_that_it_records() -> None:
     allocation = {"h1": 2, "h0": 1}
 

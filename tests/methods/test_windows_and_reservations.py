@@ -213,6 +213,27 @@ def test_a_running_owner_of_a_unit_keeps_others_out() -> None:
     assert plan(instance, "time-based")["j"].start == 100
 
 
+@pytest.mark.behaviour("RSV-07")
+@pytest.mark.parametrize(
+    ("usage", "start", "alternative"),
+    [
+        ("rusage[mem=20||mem=10:swp=20]", 0, 1),
+        ("rusage[mem=10||mem=20]", 0, 0),
+        ("rusage[mem=20||mem=10:swp=60]", 100, 0),
+        ("rusage[mem=20||mem=(15 5):duration=(10)||mem=(10 5):duration=(10)]", 0, 2),
+    ],
+)
+def test_rusage_alternatives_are_tried_in_order(usage: str, start: int, alternative: int) -> None:
+    """10 of 20 MB memory and all of 50 MB swap are free until second 100."""
+    hosts = (host("A", amounts={"mem": 20.0, "swp": 50.0}),)
+    busy = (running("r", {"A": 1}, "rusage[mem=10]"),)
+    instance = problem(job("j", 1, usage), hosts=hosts, running=busy)
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert (found["j"].start, found["j"].alternative) == (start, alternative)
+        assert validate(instance, found) == []
+
+
 def starts_now(instance: Instance) -> bool:
     found = plan(instance, "time-based")
     assert validate(instance, found, as_lsf=True) == []

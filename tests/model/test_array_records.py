@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from slotwise import InputError, loads
+from slotwise import InputError, Job, loads
 from slotwise.model.dependency import (
+    JobIndex,
     JobReference,
+    dependency_cycle,
+    element_of,
     parse_dependency,
+    waiting_order,
 )
 from slotwise.model.input_limits import limited
 from slotwise.model.job import parse_spec, ranges_of
@@ -68,6 +74,55 @@ def test_elements_of_a_reference_are_no_list_of_numbers() -> None:
         parse_dependency("done(a[1-300000,1-300000:2])")
 
 
+def plainly_meant(jobs: Sequence[Job], last_only: bool, ref: JobReference, asker: Job) -> list[str]:
+    """What a reference means, by going through all jobs."""
+    own, index = element_of(asker.id)
+    numbered: dict[str, dict[int, Job]] = defaultdict(dict)
+    first: dict[str, tuple[int, int]] = {}
+    for place, job in enumerate(jobs):
+        number, at = element_of(job.id)
+        numbered[number][at] = job
+        # All elements of an array were submitted at once, at the earliest time that one has.
+        first[number] = (min(job.submit, first.get(number, (job.submit, 0))[0]), place)
+    known = {
+        element_of(job.id)[0]
+        for job in jobs
+        if job.user == asker.user and job.name
+        if (job.name.startswith(ref.name[:-1]) if ref.name[-1:] == "*" else job.name == ref.name)
+    } - {own}
+    if not ref.quoted and ref.name in numbered:
+        chosen = [ref.name]
+    elif not known:
+        chosen = [ref.name] if ref.name in numbered else []
+    else:
+        here = first.get(own)
+        before = [n for n in known if here is None or first[n] < here]
+        chosen = sorted(before or known, key=lambda n: first[n])
+        chosen = chosen[-1:] if last_only and not ref.name.endswith("*") else chosen
+    found: list[str] = []
+    for number in chosen:
+        wanted = list(ref.elements) or list(numbered[number])
+        wanted = [index] if ref.each and index else wanted
+        if any(item not in numbered[number] for item in wanted):
+            return []
+        found += [numbered[number][item].id for item in wanted]
+    return list(dict.fromkeys(found))
+
+
+some_jobs = st.lists(
+    st.builds(
+        lambda number, index, name, user, submit: Job(
+            f"{number}[{index}]" if index else str(number), name=name, user=user, submit=submit
+        ),
+        st.integers(1, 12),
+        st.integers(0, 2),
+        st.sampled_from(["", "a", "ab", "b", "3"]),
+        st.sampled_from(["u", "v"]),
+        st.integers(0, 3),
+    ),
+    max_size=14,
+    unique_by=lambda job: job.id,
+)
 references = st.builds(
     JobReference,
     st.sampled_from(["a", "a*", "ab", "*", "b*", "c*", "3", "3*", "5"]),
@@ -75,6 +130,44 @@ references = st.builds(
     st.sampled_from([(), (range(1, 2),), (range(2, 3), range(1, 3))]),
     st.booleans(),
 )
+
+
+@settings(max_examples=30)
+@given(some_jobs, st.booleans(), st.lists(references, min_size=1, max_size=3))
+def test_names_are_matched_as_by_going_through_all_jobs(
+    jobs: list[Job], last_only: bool, asked: list[JobReference]
+) -> None:
+    roster = JobIndex(jobs, last_only=last_only)
+    for asker in (*jobs, Job("99", user="u"), Job("98[2]", user="v")):
+        for reference in asked:
+            expected = plainly_meant(jobs, last_only, reference, asker)
+            assert list(roster.resolve(reference, asker)) == expected
+
+
+graphs = st.lists(
+    st.tuples(st.sets(st.sampled_from("abcdefgh")), st.sets(st.sampled_from("abcdefgh"))),
+    max_size=4,
+)
+
+
+@settings(max_examples=40)
+@given(st.permutations("abcdefgh"), graphs)
+def test_jobs_that_wait_for_the_same_are_ordered_as_each_alone(
+    order: list[str], groups: list[tuple[set[str], set[str]]]
+) -> None:
+    """A tuple that several share, and a copy of its own for each, give the same."""
+    shared: dict[str, Sequence[str]] = {}
+    for names, others in groups:
+        others_ = tuple(sorted(others))
+        shared |= dict.fromkeys(sorted(names), others_)
+    alone: Mapping[str, Sequence[str]] = {name: list(others) for name, others in shared.items()}
+    assert waiting_order(order, shared) == waiting_order(order, alone)
+    assert dependency_cycle(shared) == dependency_cycle(alone)
+    found = waiting_order(order, shared)
+    assert sorted(found) == sorted(order)
+    if not dependency_cycle(shared):
+        for name, others in shared.items():
+            assert all(found.index(other) < found.index(name) for other in others if other != name)
 
 
 def test_conditions_over_the_same_names_are_one() -> None:

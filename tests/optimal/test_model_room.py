@@ -12,6 +12,16 @@ from slotwise.solver.optimal.lexicographic import plan_lexicographic
 from slotwise.solver.problem import PlanningProblem
 
 
+@pytest.mark.parametrize(("megabytes", "proved"), [(1e5, True), (0.0, False)])
+def test_a_search_without_memory_refutes_nothing_by_models(megabytes: float, proved: bool) -> None:
+    """joint-wins takes one model; without memory for it the large job's start stays open."""
+    problem = PlanningProblem.of(sw.load(sw.example("joint-wins")))
+    budget = Budget(time_limit=30, memory=lambda: megabytes)
+    found = plan_lexicographic(problem, plan_first_fit(problem), budget)
+    assert found["large"].proved is proved
+    assert found["large"].start == (0 if proved else 7200)
+
+
 def test_what_a_limit_on_the_process_leaves_is_asked() -> None:
     resource = pytest.importorskip("resource")
     before = budgets.memory_available()

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pool_problems import literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem
-from slotwise.solver.optimal.pool.problem import StepProfile
+from slotwise.solver.optimal.pool.problem import Decoder, StepProfile
+
+
+@given(pool_problems(), st.randoms(use_true_random=False))
+def test_decoder_places_each_job_at_the_first_second_with_room(problem, random):
+    order = list(range(len(problem)))
+    random.shuffle(order)
+    assert Decoder(problem).starts(order) == literal_starts(problem, order)
+
+
+@given(pool_problems())
+def test_a_decoded_plan_is_valid(problem):
+    plan = Decoder(problem).plan(range(len(problem)))
+    assert violations(problem, plan) == []
+
+
+@given(pool_problems())
+def test_decoding_by_start_starts_nothing_later(problem):
+    first = Decoder(problem).plan(range(len(problem)))
+    again = Decoder(problem).plan(np.argsort(first, kind="stable").tolist())
+    assert (again <= first).all()
 
 
 def test_a_profile_can_be_taken_from_and_merged():
@@ -20,3 +44,12 @@ def test_too_wide_jobs_and_bad_arrays_are_named_together():
         PoolProblem.build([0, 0], [1, 1], [1], [0])
     with pytest.raises(ValueError, match=r"jobs \[1\] ask for more than the 3"):
         PoolProblem.build([0], [3], [1, 4], [5, 5])
+
+
+def test_violations_name_an_early_start_and_an_overload():
+    problem = PoolProblem.build([0, 10], [1, 2], [2, 1], [5, 5], earliest=[0, 3])
+    assert violations(problem, [0, 2]) == [
+        "job 1 starts at 2, before 3",
+        "at 0 the plan uses 2 of 1 processors",
+        "at 2 the plan uses 3 of 1 processors",
+    ]

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, pool_problems
+from slotwise import Cluster, Host, Instance, Job
 from slotwise.solver.optimal.pool import PoolProblem, layers, optimise, pricing
 from slotwise.solver.optimal.pool.layers import InstantGrid
 from slotwise.solver.optimal.pool.pricing import achievable_starts
+from slotwise.solver.optimal.pool.problem import MAX_COST
+from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate
+
+DAY = 86400
+MB = 1 << 20
+
+
+def one_host(slots: int, *jobs: tuple[int, int]) -> Instance:
+    pending = tuple(Job(str(n), size, run_limit=run) for n, (size, run) in enumerate(jobs, 1))
+    return Instance(Cluster((Host("h", slots),)), pending=pending)
+
+
+def peak_of(instance: Instance, objective: str, method: str = "optimal") -> float:
+    """Megabytes of arrays while planning; the plan has to be valid and complete."""
+    tracemalloc.start()
+    try:
+        found = plan(instance, method, objective=objective, effort=0.5)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert validate(instance, found) == []
+    assert len(found.reservations) == len(instance.pending)
+    return peak / MB
+
+
+@pytest.mark.slow
+def test_many_jobs_of_many_weeks() -> None:
+    random = Random(3)
+    jobs = [(random.randint(1, 64), random.randint(1, 60 * DAY)) for _ in range(20)]
+    assert peak_of(one_host(64, *jobs), "slowdown") < 500
 
 
 @given(pool_problems(), st.integers(0, 60), st.integers(1, 40))
@@ -56,6 +91,25 @@ def test_without_any_table_the_optimum_is_the_same(problem: PoolProblem) -> None
         patch.setattr(layers, "TABULATED", 0)
         result = optimise(problem, effort=300)
     assert result.bound == result.value == brute_force(problem)
+
+
+@examples(40)
+@given(pool_problems(most_jobs=4), st.integers(20, 50))
+def test_weights_of_many_bits_lose_none(problem: PoolProblem, bits: int) -> None:
+    """The optimum of weights times two to the n is two to the n times the optimum."""
+    heavy = PoolProblem.build(
+        problem.times,
+        problem.free,
+        problem.sizes,
+        problem.durations,
+        earliest=problem.earliest,
+        weights=problem.weights << bits,
+        due=problem.due,
+    )
+    if heavy.dearest > MAX_COST:
+        return
+    result = optimise(heavy, effort=300)
+    assert result.bound == result.value == brute_force(problem) << bits
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from pool_problems import brute_force
+from pool_problems import brute_force, violations
 from slotwise.solver.optimal.pool import PoolProblem, chronology, prover
 from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State, plan_of
@@ -29,6 +29,39 @@ def some_problem(seed: int, *, falling: bool) -> PoolProblem:
     for column in (sizes, durations, weights, due):
         column.append(column[0])
     return PoolProblem.build([0, 3, 8], free, sizes, durations, weights=weights, due=due)
+
+
+@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"NODES": 3},
+        {"NODES": 1, "FIRST_WIDTH": 1, "MAX_STATES": 1},
+        {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MAX_STATES": 64},
+        {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
+        {"MAX_INSTANTS": 0},
+    ],
+    ids=lambda limits: "-".join(limits),
+)
+def test_each_way_of_proving_ends_at_the_optimum(
+    monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], falling: bool
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(prover, name, value)
+    # Where the cases of large jobs run to their end, which takes seconds, one seed is enough.
+    seeds = [1] if limits.keys() & {"SEARCHABLE", "MAX_INSTANTS"} else range(3)
+    for seed in seeds:
+        problem = some_problem(seed, falling=falling)
+        best = brute_force(problem)
+        incumbent = Incumbent(problem, Decoder(problem).plan(range(5)), 0)
+        for _ in prover.prove(incumbent):
+            assert incumbent.bound <= best <= incumbent.value
+        assert violations(problem, incumbent.starts) == []
+        if "MAX_INSTANTS" in limits:
+            # Only prices are left then: a bound, and no search.
+            assert 0 < incumbent.bound <= best
+        else:
+            assert incumbent.bound == incumbent.value == best
 
 
 def root_of(problem: PoolProblem) -> Root:

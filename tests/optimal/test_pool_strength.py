@@ -9,6 +9,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 
 RISING, FALLING = (2, 7, 10), (10, 4, 10)
@@ -22,6 +23,38 @@ def queue(count: int, seed: int, free: tuple[int, ...]) -> PoolProblem:
     return PoolProblem.build(
         [0, 6, 13], free, *columns[:2], weights=columns[2], earliest=earliest
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "free", "value", "asked"),
+    some(
+        [
+            (8, 1, RISING, 520, 94),
+            (8, 1, FALLING, 547, 82),
+            (8, 2, RISING, 351, 80),
+            (8, 2, FALLING, 361, 96),
+            (12, 1, RISING, 576, 106),
+            (12, 1, FALLING, 618, 98),
+            (12, 2, RISING, 844, 94),
+            (12, 2, FALLING, 753, 90),
+            (16, 1, RISING, 1121, 158),
+            (16, 1, FALLING, 1141, 142),
+            (16, 2, RISING, 1672, 108),
+            (16, 2, FALLING, 1743, 100),
+        ],
+        6,
+    ),
+)
+def test_the_optimum_is_proved_in_so_many_pieces_of_work(
+    count: int, seed: int, free: tuple[int, ...], value: int, asked: int
+) -> None:
+    pieces = []
+    result = optimise(
+        queue(count, seed, free), effort=1000, cancelled=lambda: bool(pieces.append(1))
+    )
+    assert (result.status, result.value, result.bound) == ("proved", value, value)
+    assert len(pieces) <= 1.1 * asked
+    assert all(point.bound <= value <= point.value for point in result.history)
 
 
 @pytest.mark.parametrize(

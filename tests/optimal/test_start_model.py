@@ -16,7 +16,7 @@ from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.order_search import guided_plan
-from slotwise.solver.optimal.pool_bounds import bound_of_pools
+from slotwise.solver.optimal.pool_bounds import bound_of_pools, solve_as_pool
 from slotwise.solver.optimal.start_model import BoundedStarts, bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
@@ -63,6 +63,56 @@ def test_no_plan_costs_less_than_the_bound(block: int, objective: str) -> None:
                 assert found.bound <= (most if most < units else units)
                 seen += 1
     assert seen
+
+
+@pytest.mark.parametrize(
+    ("block", "objective"), some(product(range(6), ["total-start", "tardiness"]), 2)
+)
+def test_one_pool_of_slots_is_solved(block: int, objective: str) -> None:
+    """Where placement does not matter the bound is the optimum, and the starts have it."""
+    seen = 0
+    for seed in range(block * 10, block * 10 + 6):
+        random = Random(seed)
+        case = Case(one_host(random), objective)
+        value = case.costs.total({job: start.time for job, start in proved(case).items()})
+        for most in (value, 2 * value):
+            found = case.bound(most)
+            if found is None:
+                continue
+            assert found.bound == value
+            assert case.costs.total({**case.alone, **found.starts}) == value
+            seen += 1
+    assert seen
+
+
+def one_host(random: Random) -> Instance:
+    """Jobs that share the slots of one host with others that end one after another."""
+    running = tuple(
+        RunningJob(
+            Job(f"r{n}", slots=1, run_limit=random.randint(1, 30) * 60),
+            start=0,
+            allocation={"a": 1},
+        )
+        for n in range(3)
+    )
+    jobs = [
+        Job(
+            f"p{n}",
+            slots=random.randint(1, 5),
+            run_limit=random.randint(1, 9) * 200,
+            deadline=random.randint(1, 9) * 300,
+        )
+        for n in range(random.randint(3, 5))
+    ]
+    return crowd(5, 1, jobs, running)
+
+
+def proved(case: Case) -> dict[str, object]:
+    found = solve_as_pool(
+        case.problem, case.jobs, case.costs, case.alone, Budget(effort=50), lambda *_: None
+    )
+    assert found.settled
+    return dict(found.starts)
 
 
 def crowd(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from placement_cases import bools, case
+from placement_cases import bools, case, ints
 from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place
@@ -47,6 +47,14 @@ def test_hosts_agree_in_one_way_or_in_the_other() -> None:
     assert place(*case([2, 2, 2, 2], 6, same=(kind,))) is None
     assert place(*case([2, 2, 2, 2], 6, same=(kind, model))) == {1: 2, 2: 2, 3: 2}
     assert place(*case([2, 2, 2, 2], 8, same=(kind, model))) is None
+
+
+@pytest.mark.behaviour("PLC-06", "PLC-12")
+def test_order_inside_a_unit_and_host_preference() -> None:
+    term_room = case([2, 2, 2, 2], 3, units=[0, 0, 1, 1], order=[3, 1, 0, 2])
+    assert list((place(*term_room) or {}).items()) == [(1, 2), (0, 1)]
+    liked = case([2, 2, 2, 2], 3, units=[0, 0, 1, 1], pref="minavail", preference=ints([0, 1]))
+    assert place(*liked) == {2: 2, 3: 1}
 
 
 @pytest.mark.behaviour("PLC-08", "PLC-10")

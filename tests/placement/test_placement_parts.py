@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -11,6 +12,11 @@ from placement_reference import placements, valid
 from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place
+from slotwise.solver.placement.choose import (
+    fill_blocks,
+    fits_plain,
+    place_plain,
+)
 from slotwise.solver.placement.cpsat import (
     BindingGroup,
     absorbed,
@@ -85,6 +91,51 @@ def test_the_largest_hosts_first() -> None:
     assert fewest_hosts_first(supply([1, 3, 2, 3], first=first)).hosts.tolist() == [2, 1, 3, 0]
     nobody = fewest_hosts_first(supply([1, 3], first=[False, False]))
     assert nobody.hosts.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("seed", range(0, 800, 200))
+def test_blocks_in_order_and_the_rest_on_one_more_host(seed: int) -> None:
+    """Against the plain words: whole blocks on the first hosts as long as more is wanted."""
+    for each in range(seed, seed + 200):
+        rng = random.Random(each)
+        count = rng.randint(1, 5)
+        caps = [rng.randint(1, 4) for _ in range(count)]
+        uniform = rng.random() < 0.5
+        blocks = [rng.randint(1, 4)] * count if uniform else [rng.randint(1, 4) for _ in caps]
+        slots, on_first = rng.randint(1, 10), uniform and rng.random() < 0.3
+        left, amounts = slots, [0] * count
+        for at in range(count):
+            if caps[at] >= blocks[at] and not (on_first and at == 0):
+                if left <= blocks[at]:
+                    break
+                amounts[at] = blocks[at]
+                left -= blocks[at]
+        spare = [at for at in range(count)
+                 if not amounts[at] and min(caps[at], blocks[at]) >= left]  # fmt: skip
+        expected = None
+        if spare and (not on_first or spare[0] == 0):
+            amounts[spare[0]] = left
+            expected = {at: amount for at, amount in enumerate(amounts) if amount}
+        found = fill_blocks(supply(caps, blocks), slots, last_on_first=on_first)
+        assert found == expected
+        if found is not None:
+            assert sum(found.values()) == slots
+            assert sum(found[at] < blocks[at] for at in found) <= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whether_a_plain_term_fits_is_whether_it_is_placed(seed: int) -> None:
+    """Also with blocks that differ from host to host, and with some hosts as candidates."""
+    rng = random.Random(seed)
+    for _ in range(100):
+        count = rng.randint(1, 6)
+        order = rng.sample(range(count), rng.randint(1, count))
+        caps = [rng.randint(0, 4) if host in order else 0 for host in range(count)]
+        term, capacity = case(caps, rng.randint(1, 9), order=order)
+        if rng.random() < 0.7:
+            term = replace(term, ptile=ints([rng.randint(1, 4) for _ in caps]))
+        placed = place_plain(term, capacity, term.slots)
+        assert fits_plain(term, capacity, term.slots) == (placed is not None)
 
 
 @pytest.mark.parametrize("seed", range(0, 300, 100))

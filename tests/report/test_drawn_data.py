@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 import slotwise as sw
 from report.lab import HOUR, racks
@@ -47,6 +49,33 @@ def test_what_is_held_lies_on_free_lanes_and_more_than_the_host_has_goes_on_top(
 
 def test_nothing_is_drawn_of_what_takes_no_time_or_no_slots() -> None:
     assert drawn(Stretch("1", "planned", 5, 5, {"a": 1}), Stretch("2", "planned", 5, 9, {})) == []
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_bars_of_random_plans_overlap_nowhere_and_stay_within_the_host(seed: int) -> None:
+    """Jobs that fit a host at every instant share no lane at any instant."""
+    draw = random.Random(seed)
+    slots = draw.randint(1, 9)
+    used = [0] * 60
+    held = []
+    for number in range(40):
+        start, count = draw.randrange(50), draw.randint(1, slots)
+        finish = None if draw.random() < 0.1 else start + draw.randint(1, 10)
+        window = range(start, 60 if finish is None else min(60, finish))
+        if all(used[t] + count <= slots for t in window):
+            for t in window:
+                used[t] += count
+            held.append(Stretch(str(number), "planned", start, finish, {"a": count}))
+    found = bars(held, {"a": 0}, [slots])
+    for t in range(60):
+        lanes = [
+            lane
+            for bar in found
+            if bar.start <= t and (bar.finish is None or t < bar.finish)
+            for lane in range(bar.first, bar.first + bar.count)
+        ]
+        assert len(lanes) == len(set(lanes)) == used[t]
+        assert all(0 <= lane < slots for lane in lanes)
 
 
 def test_very_many_steps_become_means_that_keep_the_area() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from datetime import datetime
+
 import pytest
 import slotwise as sw
 
@@ -18,6 +22,42 @@ advance_reservations: [{{name: 'bob#0', users: bob, allocation: {held}, windows:
 pending: [{{id: j, queue: q, slots: {slots}, user: zoe, run_limit: {hours}h}}]
 """
 DAILY, WEEKLY, TWICE = "12:00-14:00", "3:12:00-3:14:00", "1:12:00-1:14:00 4:12:00-4:14:00"
+
+
+@pytest.mark.parametrize(
+    ("windows", "held", "slots", "hours", "start"),
+    [
+        (DAILY, "4*a 4*b", 8, 12, 0),
+        (DAILY, "4*a 4*b", 8, 22, 14),
+        (DAILY, "4*a 4*b", 8, 23, None),
+        (DAILY, "4*a", 8, 23, None),
+        (DAILY, "4*a", 4, 23, 0),
+        (DAILY, "4*a", 5, 23, None),
+        (DAILY, "1*a", 7, 2000, 0),
+        (DAILY, "1*a", 8, 23, None),
+        (WEEKLY, "4*a 4*b", 8, 166, 86),
+        (WEEKLY, "4*a 4*b", 8, 167, None),
+        (TWICE, "4*a 4*b", 8, 94, 110),
+        (TWICE, "4*a 4*b", 8, 95, None),
+    ],
+)
+def test_a_job_longer_than_every_gap_never_starts(
+    windows: str, held: str, slots: int, hours: int, start: int | None
+) -> None:
+    instance = sw.loads(SITE.format(windows=windows, held=held, slots=slots, hours=hours))
+    row = sw.outlook(instance)["j"]
+    at = None if start is None else start * 3600
+    assert (row.as_configured, row.possible, row.proved) == (at, at, at is not None)
+    assert row.state == ("impossible" if start is None else "starts")
+    milp = sw.plan(instance, "milp")
+    asked = sw.ask(instance, f"bsub -q q -n {slots} -W {hours}:00 -u zoe x", method="optimal")
+    if start is None:
+        why = "is longer than every gap of advance reservation bob#0"
+        assert row.condition == why
+        assert [item.reason for item in milp.unplaced] == [why]
+        assert asked.line.answer.start is None
+    else:
+        assert milp["j"].start == at
 
 
 def test_a_start_behind_the_known_periods_is_not_proved_and_not_impossible() -> None:
@@ -54,6 +94,60 @@ def reservation_text(flags: str, start: str, end: str) -> str:
         f"ReservationName=r StartTime=2026-03-{start}:00 EndTime=2026-03-{end}:00 Nodes=n1 "
         f"NodeCnt=1 CoreCnt=4 Flags={flags},SPEC_NODES Users=root State=INACTIVE\n"
     )
+
+
+def reservation_json(flags: str, start: str, end: str) -> str:
+    times = {
+        name: int(datetime.fromisoformat(f"2026-03-{at}:00+00:00").timestamp())
+        for name, at in (("start_time", start), ("end_time", end))
+    }
+    record = {"name": "r", "node_list": "n1", "flags": [flags, "SPEC_NODES"], "users": "root"}
+    numbers = {name: {"set": True, "infinite": False, "number": at} for name, at in times.items()}
+    return json.dumps({"reservations": [record | numbers], "errors": [], "warnings": []})
+
+
+@pytest.mark.behaviour("SLU-01")
+@pytest.mark.parametrize("write", [reservation_text, reservation_json])
+@pytest.mark.parametrize(
+    ("flags", "start", "end", "longest"),
+    [
+        ("DAILY", "02T18:00", "02T20:00", 22 * 60),
+        ("DAILY", "02T09:00", "02T11:00", 22 * 60),
+        ("DAILY", "02T22:30", "03T01:00", 21 * 60 + 30),
+        ("WEEKLY", "04T18:00", "04T20:00", 166 * 60),
+        ("WEEKDAY", "02T18:00", "02T20:00", 70 * 60),
+        ("WEEKEND", "07T06:00", "07T18:00", 132 * 60),
+    ],
+)
+def test_a_reservation_of_slurm_that_repeats(
+    write: Callable[[str, str, str], str], flags: str, start: str, end: str, longest: int
+) -> None:
+    """It was "taken as it is now": a job longer than every gap started behind the first period."""
+    text = write(flags, start, end)
+    for limit, fits in ((longest, True), (longest + 1, False)):
+        found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, limit, "")})
+        row = sw.outlook(found)["1"]
+        assert (row.state, row.proved) == (("starts", True) if fits else ("impossible", False))
+        asked = sw.ask(found, f"sbatch -n4 -N1 -t {limit} x", user="ann", method="optimal")
+        assert (asked.line.start is not None) is fits
+
+
+@pytest.mark.behaviour("SLU-01")
+@pytest.mark.parametrize(
+    ("flags", "start", "told"),
+    [("DAILY", "05T18:00", "DAILY"), ("HOURLY", "02T18:00", "HOURLY"),
+     ("TIME_FLOAT", "02T18:00", "TIME_FLOAT"),
+     ("FLEX", "02T18:00", "FLEX"),
+     ("PURGE_COMP=00:10:00", "02T18:00", "PURGE_COMP"), ("REPLACE", "02T18:00", "REPLACE"),
+     ("SPEC_NODES", "02T18:00", "")],
+)  # fmt: skip
+def test_a_reservation_of_slurm_that_moves_is_named(flags: str, start: str, told: str) -> None:
+    """The first period of a repeated one may be days ahead: it is taken as it is now, and named."""
+    text = reservation_text(flags, start, start.replace("18", "20"))
+    found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, "60", "")})
+    named = [item for item in found.omissions if "taken as it is now" in item.what]
+    assert [told in item.what for item in named] == [True] * bool(told)
+    assert sw.plan(found)["1"].proved is not bool(told)
 
 
 def test_a_job_inside_a_reservation_of_slurm_that_repeats() -> None:

@@ -15,10 +15,13 @@ from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
 from slotwise.solver.scheduler.continuation import run_as_configured
 from slotwise.solver.slurm.backfill import BackfillSettings
 
+from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
 from tests.slurm.test_import import texts_of
 
 pytestmark = pytest.mark.behaviour("SLU-02")
+#: SchedulerParameters of the recorded random queues.
+LINEAR = "bf_interval=1,bf_resolution=1,bf_window=2880,bf_continue,bf_window_linear=1"
 
 
 def slurm(problem: sw.Instance, parameters: str = "", version: str = "22.05.8") -> sw.Instance:
@@ -26,6 +29,19 @@ def slurm(problem: sw.Instance, parameters: str = "", version: str = "22.05.8") 
         problem.params, family="Slurm", scheduler_parameters=parameters, scheduler_version=version
     )
     return replace(problem, params=params)
+
+
+@pytest.mark.parametrize("key", RECORDED, ids=lambda key: f"{key[0]}{key[1][:12]}")
+def test_recorded_random_queues(key: tuple[str, str]) -> None:
+    """Every start within 8 s, as exactly as the moment of the cycle is known."""
+    scenario = RECORDED[key]
+    problem = replace(instance_of(scenario), origin="2026-01-01T00:00:00+00:00")
+    found = sw.plan(slurm(problem, LINEAR), "slurm")
+    assert not found.refused
+    for item in scenario["pending"]:
+        start = found[item["name"]].start
+        assert start is not None
+        assert abs(start - recorded_start(item)) <= 8
 
 
 def test_a_live_queue() -> None:
@@ -143,6 +159,23 @@ def test_beyond_the_window_a_start_is_shown_and_nothing_is_reserved() -> None:
         [("r1", 2 * day, {"n1": 4})], job("first", 4, 60), job("second", 4, 60), nodes=1
     )
     assert starts(problem) == {"first": 2 * day, "second": 2 * day}
+
+
+def test_the_judge_has_its_own_reading() -> None:
+    """A second job on a planned node, and a start beside no room, are found."""
+    problem = slurm(
+        cluster([("r1", 600, {"n1": 4})], job("a", 1, 30), job("b", 1, 30), nodes=1),
+        "bf_resolution=1",
+    )
+    found = sw.plan(problem, "slurm")
+    assert sw.validate(problem, found) == []
+    second = found["b"]
+    assert second.start == 2400
+    moved = replace(second, start=700, finish=2500)
+    wrong = replace(found, reservations=(found["a"], moved))
+    assert {fault.check for fault in sw.validate(problem, wrong)} == {"value", "slots"}
+    early = replace(found, reservations=(replace(found["a"], start=300, finish=2100), second))
+    assert sw.validate(problem, early)
 
 
 def test_recorded_plans_are_those_of_the_data() -> None:

@@ -31,11 +31,12 @@ from slotwise.solver.scheduler.history import snapshot_at
 from slotwise.solver.validation.schedule import HeldStretch
 from slotwise.solver.validation.slurm import FairshareOverTime
 
-from tests.slurm.test_import import assembled, instance_of, run, texts_of
+from tests.slurm.test_import import DATA, assembled, instance_of, run, texts_of
 
 pytestmark = pytest.mark.behaviour("SLU-02")
 HOUR = 3600
 HEAD = "Account|User|RawShares|RawUsage"
+USAGE = json.loads((DATA / "fairshare-usage.json").read_text())
 
 
 def recorded(**changed: str) -> dict[str, str]:
@@ -189,6 +190,50 @@ def test_a_factor_of_usage_is_named_for_a_qos_with_jobs() -> None:
 def test_bad_tables_are_refused(name: str, text: str, message: str) -> None:
     with pytest.raises(sw.InputError, match=message):
         assembled(recorded(**{name: text}))
+
+
+def _use(run_: Mapping[str, Any]) -> AssociationUse:
+    associations = tuple(
+        Association(account, user, parent, "", shares)
+        for account, user, parent, shares in run_["associations"]
+    )
+    params = sw.Params(family="Slurm", select_parameters=run_["words"])
+    rule = fairshare_rule(params.select_parameters)
+    assert rule is not None
+    problem = sw.instance([sw.Host("n", 1)], associations=associations, params=params)
+    use = AssociationUse(problem, rule)
+    use.advance = lambda now: None  # type: ignore[method-assign]
+    return use
+
+
+@pytest.mark.parametrize("name", list(USAGE))
+def test_usage_and_factors_follow_a_live_slurm(name: str) -> None:
+    """Starts, ends and computations as slurmctld logged them; sshare every 20 s beside it.
+
+    Of the classic formula one factor differs: a job of the user that comes behind his first
+    pending job in Slurm's list counts one computation later.
+    """
+    recording, compared, late = USAGE[name], 0, set()
+    use, events = _use(recording), list(recording["events"])
+    for time, usage, factors in recording["records"]:
+        while events and events[0][0] <= time:
+            at, what, *rest = events.pop(0)
+            if what == "compute":
+                use.compute(at)
+            elif what == "start":
+                job, user, account, rate = rest
+                use.started(sw.Job(job, user=user, project=account), rate, at)
+            else:
+                use.finished(rest[0], at)
+        for own, printed in zip(use.usage, usage, strict=True):
+            assert printed - 0.01 <= own < printed + 1.01
+        for number, (own, factor) in enumerate(zip(use.shares(), factors, strict=True)):
+            if factor is not None:
+                compared += 1
+                if abs((own.factor or 0) - factor) > 1.5e-6:
+                    late.add((use.tree.associations[number].title, time > 103))
+    assert compared > 140
+    assert late == ({("user daemon of account theory", True)} if name == "classic" else set())
 
 
 def _random_tree(draw: random.Random) -> tuple[Association, ...]:

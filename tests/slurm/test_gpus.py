@@ -25,6 +25,21 @@ TEXTS = {
 }
 
 
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+def test_jobs_with_gpus_are_proved(method: str) -> None:
+    found = instance_of(TEXTS)
+    plan = sw.plan(found, method)
+    assert [plan[job].start - found.now for job in "123"] == [0, 0, 600]
+    assert all(plan[job].proved for job in "123")
+    assert not any("GPU" in item.what for item in plan.omissions)
+
+
+def test_a_new_job_with_gpus_is_proved() -> None:
+    asked = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:1", method="optimal")
+    assert asked.line.answer.proved
+    assert not any("GPU" in item.what for item in asked.omissions)
+
+
 def test_jobs_of_lsf_may_share_theirs() -> None:
     found = instance_of(TEXTS)
     plan = sw.plan(replace(found, params=replace(found.params, family="LSF")), "optimal")
@@ -113,6 +128,23 @@ def _beside(running: str, node: str = "", waits: str = "TresPerNode=gres/gpu:1")
         nodes = nodes.replace("gpu:a100:2", "gpu:a100:2,shard:8")
     jobs = f"{HELD}{running}\n{jobs}\n"
     return instance_of({**TEXTS, "nodes.txt": nodes, "jobs.txt": jobs})
+
+
+@pytest.mark.parametrize(
+    "running",
+    [
+        "AllocTRES=cpu=1,node=1,gres/gpu=2",
+        "AllocTRES=cpu=1,node=1 TresPerNode=gres/gpu:2",
+        "AllocTRES=cpu=1,node=1 TresPerNode=gres:gpu:a100:2",
+        "AllocTRES=cpu=1,node=1 TresPerJob=gres/gpu:2",
+        "AllocTRES=cpu=1,node=1 TresPerTask=gres/gpu=1",
+        "AllocTRES=cpu=1,node=1 Nodes=g1 CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1)",
+    ],
+)
+def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
+    """AllocTRES has no GPUs where AccountingStorageTRES does not list them."""
+    plan = sw.plan(_beside(running), "optimal")
+    assert (plan["1"].start, plan["1"].proved) == (1800, True)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
 from slotwise.model.sources.slurm.fields import SlurmRecord
 from slotwise.model.sources.slurm.folder import printed_at, read_texts
-from slotwise.model.sources.slurm.several_partitions import BEHIND_HET
+from slotwise.model.sources.slurm.several_partitions import BEHIND, BEHIND_HET
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -169,6 +169,30 @@ def test_limits_by_the_association_manager() -> None:
     }  # fmt: skip
 
 
+def test_jobs_behind_one_in_unlike_partitions_are_not_proved() -> None:
+    """512 may start in its other partition, before the jobs there that are behind it."""
+    texts = texts_of("live")
+    for name, nodes in (("one", "n[1-2]"), ("two", "n[3-6]"), ("apart", "n6")):
+        rule = "MaxCPUsPerNode=3" if name == "two" else ""
+        texts["partition.txt"] += f"\nPartitionName={name} Nodes={nodes} {rule}\n"
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        if job["job_state"] == "PENDING":
+            job["partition"] = {512: "two,one", 523: "apart"}.get(job["job_id"], "one")
+            job["partition"] = "one" if job["job_id"] == 515 else job["partition"]
+            job["priority"] = 4294967000 if job["job_id"] == 515 else job["priority"]
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    touched = named(found, BEHIND.what)
+    assert {"516", "518", "524"} <= touched
+    assert not {"512", "515"} & touched  # itself alone; ahead of it
+    plan = sw.plan(found)
+    assert not [item.job for item in plan if item.job in touched and item.proved]
+    assert plan["515"].proved
+    alone = replace_partition(texts, "two,one", "two")
+    assert BEHIND.what not in {item.what for item in instance_of(alone).omissions}
+
+
 def several(one: str, two: str, **facts: str) -> dict[str, str]:
     """The live cluster with two partitions of these nodes, in both of which 512 waits.
 
@@ -212,6 +236,18 @@ def test_a_job_starts_in_the_partition_where_it_can_first(
     inside = [set(values.host_list(part)) for part in nodes]
     assert any(set(item.allocation) <= part for part in inside)
     assert item.proved == (method in ("optimal", "milp"))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"PriorityTier": "5"}, {"OverSubscribe": "EXCLUSIVE"}, {"MaxCPUsPerNode": "2"},
+     {"DefMemPerCPU": "50"}, {"DefaultTime": "10"}, {"AllowAccounts": "physics"}],
+)  # fmt: skip
+def test_partitions_that_differ_in_a_rule_are_named(facts: dict[str, str]) -> None:
+    found = instance_of(several("n[1-3]", "n[4-6]", **facts))
+    own = [item.what for item in found.omissions if "512" in (item.jobs or ())]
+    assert "its other partitions: planned in one of one,two" in own
+    assert not sw.plan(found)["512"].proved
 
 
 @pytest.mark.parametrize(
@@ -513,6 +549,34 @@ def test_preemption_by_qos_needs_a_running_job_of_the_lower_one() -> None:
     assert found["513"] == ["preemption: 505 may be preempted for it (REQUEUE)"]
     assert found["512"] == ["preemption: 505 may be preempted for another job (REQUEUE)"]
     assert preempted({**preempting("qos", of_513="urgent"), "qos.txt": table}) == {}
+
+
+@pytest.mark.parametrize(
+    ("switches", "wait", "named"),
+    [
+        (1, {"set": False, "infinite": True, "number": 0}, False),
+        (1, {"set": True, "infinite": False, "number": 600}, True),
+        (1, 0, True),
+        (0, 0, False),
+    ],
+)
+def test_switches_of_a_job_are_compute_units(switches: int, wait: object, *, named: bool) -> None:
+    """512 needs three nodes: of one leaf switch, n1 to n3 or n4 to n6."""
+    texts = {**texts_of("live"), "topology.txt": TOPOLOGY}
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        if job["job_id"] == 512:
+            job |= {"required_switches": switches, "maximum_switch_wait_time": wait}
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    job = next(job for job in found.pending if job.id == "512")
+    assert ("cu[type=leaf:maxcus=1]" in job.res_req[0]) == bool(switches)
+    told = [item.what for item in found.omissions if "--switches" in item.what]
+    assert bool(told) == named
+    item = sw.plan(found)["512"]
+    leaves = ({"n1", "n2", "n3"}, {"n4", "n5", "n6"})
+    assert any(set(item.allocation) <= leaf for leaf in leaves) == bool(switches)
+    assert item.proved == (not named)
 
 
 def test_switches_in_text_and_without_a_topology() -> None:

@@ -39,6 +39,31 @@ def with_job(constraint: str, tasks: int = 8) -> dict[str, str]:
     return {**CLUSTER, "jobs.txt": running + pending}
 
 
+@pytest.mark.parametrize(
+    ("constraint", "start", "nodes"),
+    [
+        ("[a|b]", 300, {"n1", "n2"}),
+        ("[b|a]", 300, {"n1", "n2"}),
+        ("x&[a|b]", 600, {"n3", "n4"}),
+        ("a|b", 0, {"n2", "n4"}),
+        ("[x|b]", 0, {"n2", "n4"}),  # every b has x
+    ],
+)
+def test_every_method_plans_nodes_of_one_feature(
+    constraint: str, start: int, nodes: set[str]
+) -> None:
+    found = instance_of(with_job(constraint))
+    assert not sw.plan(found, "greedy").refused
+    for method in ("optimal", "milp", "time-based", "slurm"):
+        plan = sw.plan(found, method)
+        assert not plan.refused, method
+        assert plan["9"].start == found.now + start, method
+        assert set(plan["9"].allocation) == nodes, method
+    assert sw.plan(found)["9"].proved
+    assert sw.explain(found, "9").answer.start == found.now + start
+    assert sw.from_document(sw.to_document(found)) == found
+
+
 def test_what_is_planned_is_not_named() -> None:
     assert not assembled(with_job("[a|b]")).instance.omissions
     (named,) = assembled(with_job("[a*1&b*1]")).instance.omissions

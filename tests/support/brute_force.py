@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from slotwise import Instance, Job, Plan, PlannedJob
 from slotwise.model.duration import expected_duration, expected_finish
@@ -99,6 +100,47 @@ def lexicographic_starts(instance: Instance) -> dict[str, int | None]:
     return starts
 
 
+def least_total_start(instance: Instance) -> int | None:
+    """The least sum of starts over all joint plans of one or two jobs; None if one has no place.
+
+    Some optimum cannot be shifted left, so a start is now, an end or phase end of what runs, or one
+    of the other job.
+    """
+    ends = {expected_finish(instance, run) for run in instance.running} - {None}
+    roots = {instance.now, *(end for end in ends if end is not None)}
+    spans = {
+        job.id: {0, expected_duration(instance, job) or 0, *_drops(job, 10**9)}
+        for job in instance.pending
+    }
+    forms = {job.id: shapes(instance, job) for job in instance.pending}
+
+    def times(job: Job) -> list[int]:
+        others = [spans[other.id] for other in instance.pending if other.id != job.id] or [{0}]
+        return sorted({root + span for root in roots for span in others[0]})
+
+    if len(instance.pending) == 1:
+        (job,) = instance.pending
+        return next(
+            (
+                time
+                for time in times(job)
+                for form in forms[job.id]
+                if is_valid(instance, (_at(instance, form, time),))
+            ),
+            None,
+        )
+    first, second = instance.pending
+    pairs = sorted(product(times(first), times(second)), key=sum)
+    for one, two in pairs:
+        for form in forms[first.id]:
+            begun = _at(instance, form, one)
+            if is_valid(instance, (begun,)) and any(
+                is_valid(instance, (begun, _at(instance, other, two))) for other in forms[second.id]
+            ):
+                return one + two
+    return None
+
+
 def unplaced(plan: Plan) -> set[str]:
     """Jobs that a plan leaves without a start."""
     return {item.job for item in plan.unplaced} | {
@@ -117,3 +159,38 @@ def _drops(job: Job, duration: int) -> list[int]:
     if any("duration=(2 3)" in text for text in job.res_req):
         return [drop for drop in (120, 300) if drop < duration]
     return []
+
+
+def starts_by_the_minute(instance: Instance) -> dict[str, int | None]:
+    """The lexicographically earliest starts where every time is a whole minute: all are tried.
+
+    Knows nothing of events: a job's start is the first minute at which it fits into some joint
+    placement of the jobs before it at their starts. None: no start before everything is over.
+    """
+    horizon = _horizon(instance)
+    prefixes: list[Placed] = [()]
+    starts: dict[str, int | None] = {}
+    for job in instance.pending:
+        last = job is instance.pending[-1]
+        starts[job.id] = None
+        for time in range(instance.now, horizon, 60):
+            alone = [item for item in entries(instance, job, time) if is_valid(instance, (item,))]
+            grown: list[Placed] = []
+            for placed in ((*prefix, item) for item in alone for prefix in prefixes):
+                if is_valid(instance, placed):
+                    grown.append(placed)
+                    if last:
+                        break
+            if grown:
+                prefixes, starts[job.id] = grown, time
+                break
+    return starts
+
+
+def _horizon(instance: Instance) -> int:
+    """By now everything that ends has ended: with the last jobs one after another."""
+    ends = [expected_finish(instance, run) or 0 for run in instance.running]
+    ends += [item.end for item in instance.advance_reservations]
+    ends += [job.begin or 0 for job in instance.pending]
+    rest = sum(expected_duration(instance, job) or 0 for job in instance.pending)
+    return max([instance.now, *ends]) + rest + 10 * 60
