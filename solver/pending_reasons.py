@@ -72,9 +72,9 @@ def find_shortage(
     found = _find_shortage(problem, demand, availability, instant)
     if found is NOTHING_SHORT:
         return found
-    booked = _reservations_of(problem)
-    names = _candidates(problem, demand) if booked else set()
-    near = [item for item in booked if not names.isdisjoint(item.slots)]
+    periods = _reservations_of(problem)
+    names = _candidates(problem, demand) if periods else set()
+    near = [item for item in periods if not names.isdisjoint(item.slots)]
     active = [f"advance reservation {r.name}" for r in near if r.start <= instant < r.end]
     if active and found.kind is FEW_SLOTS and not demand.job.reservation:
         verb = "is" if len(active) == 1 else "are"
