@@ -73,7 +73,7 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
 
 
 #: Shown until the explanation is there.
-PLANNING: Final = "planning what would start it earlier"
+PLANNING: Final = "examining what would start it earlier"
 
 
 class Explained(ModalScreen[None]):
@@ -222,7 +222,9 @@ class TopApp(App[None]):
             parts.append(f"{what} ({int(time.monotonic() - self._began)} s) …")
         if self.listing is not None and not self.problem:
             parts += [ago, self.listing.note, *(f"warning: {w}" for w in self.listing.warnings[:1])]
-            parts += ["the limit came before every job was examined"] * self.listing.truncated
+            parts += [
+                "the limit was reached before every job was examined"
+            ] * self.listing.truncated
         return "; ".join(printable(part) for part in parts if part)
 
     # What is shown.
@@ -262,9 +264,7 @@ class TopApp(App[None]):
     @on(DataTable.RowHighlighted)
     def _about(self) -> None:
         job = self._job()
-        text = (
-            "No pending job is like that: Esc shows all." if job is None else "\n".join(job.lines)
-        )
+        text = "No pending job matches: Esc shows all." if job is None else "\n".join(job.lines)
         self.query_one("#about", Static).update(Text(printable(text)))
 
     # What keys do.

@@ -222,7 +222,7 @@ def test_a_script_for_slurm_is_read_as_such(asking: Lab) -> None:
         ("/jobs/large?explain=maybe", 400, "explain: 'maybe': "),
         ("/plan?user=ana", 400, "unknown query name 'user': none is accepted here"),
         ("/accuracy?buy=queue", 400, "unknown query name 'buy': use by"),
-        ("/nowhere", 404, "there is no '/nowhere' here: /api lists the paths"),
+        ("/nowhere", 404, "unknown path '/nowhere': /api lists the paths"),
         ("/ask", 405, "/ask does not accept GET: use POST"),
     ],
 )
@@ -510,7 +510,7 @@ def test_other_machines_need_a_token_or_a_proxy(token: Path) -> None:
     assert Access.of("::1", None, None).is_local
     assert is_loopback("127.8.8.8")
     assert not is_loopback("board.example")
-    with pytest.raises(InputError, match="no name of a header"):
+    with pytest.raises(InputError, match="not a name of a header"):
         Access.of("127.0.0.1", None, "X: Y")
     token.chmod(0o644)
     with pytest.raises(InputError, match="other users may read it: mode 644"):
