@@ -640,18 +640,12 @@ class RunningUsage(Usage):
         self._ordered.bring_to(self._columns[2], self._count)
         return self._ordered.rows
 
-    def by_finish(
-        self, first: int = 0, before: int | None = None
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return ends, positions and amounts of the rows with a known end, by rising end.
-
-        first, before: only these rows, counted in this order.
-        """
-        rows = self._in_order()[first:before]
-        end = self._ordered.ends[first:before]
-        known = int(np.searchsorted(end, FOREVER))
-        rows = rows[:known]
-        return end[:known], self._columns[0][rows], self._columns[3][rows]
+    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return ends, positions and amounts of the rows with a known end, by rising end."""
+        rows = self._in_order()
+        known = int(np.searchsorted(self._ordered.ends, FOREVER))
+        end, rows = self._ordered.ends[:known], rows[:known]
+        return end, self._columns[0][rows], self._columns[3][rows]
 
     def block(self, without: Collection[int] = ()) -> Block:
         """Return the current rows as columns; without: owners whose rows are ignored."""
