@@ -1,6 +1,10 @@
 """Use by jobs over time, as rows and as arrays: the sums behind the availability profile.
 
 A use has an amount over [begin, end), integer seconds, and never rises after its start.
+
+Instants at which the use of a resource may rise, to find a maximum fast. Rows only fall after they
+have begun. So over a window a host has its maximum use at the first instant or when some row begins
+on it: these are few, even with many instants.
 """
 
 from __future__ import annotations
@@ -159,11 +163,6 @@ class RowList:
             np.array(self.amount, dtype=float),
             _NONE_DECAYING,
         )
-
-
-# Instants at which the use of a resource may rise, to find a maximum fast. Rows only fall
-# after they have begun. So over a window a host has its maximum use at the first instant or when
-# some row begins on it: these are few, even with many instants.
 
 
 #: Positions and instants at which rows begin.

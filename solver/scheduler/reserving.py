@@ -1,5 +1,15 @@
 """Rules for reservations in a cycle: eligible jobs, amounts and durations (GRD-06, MEM-04, TBR-01,
 TBR-12).
+
+Greedy slot reservation, LSF's default, reproduced literally with its known errors (GRD-01 …
+GRD-05). It examines currently free resources and the minimum number of slots, not topology, memory
+or future limits; its estimate is a lower bound ("no sooner than").
+
+Time-based reservation: job by job over the ends of running jobs (TBR-01 … TBR-19). The first N jobs
+of the order get a future allocation at the earliest finish at which all of it is free. They reserve
+the part that is free until then and is not released by then. A job sees the allocations and
+reservations of the jobs before it; it may use these resources only in a queue with BACKFILL, and
+only if it ends by their starts. For any other job they count as used without end.
 """
 
 from __future__ import annotations
@@ -115,11 +125,6 @@ def too_late(cycle: CycleState) -> list[int]:
         if until is not None
     }
     return sorted(time for time in found if time > cycle.world.now)
-
-
-# Greedy slot reservation, LSF's default, reproduced literally with its known errors (GRD-01 …
-# GRD-05). It examines currently free resources and the minimum number of slots, not topology,
-# memory or future limits; its estimate is a lower bound ("no sooner than").
 
 
 class Greedy:
@@ -519,13 +524,6 @@ class NoReservation:
     ) -> JobReservation | None:
         """Return None, because this method reserves nothing."""
         return None
-
-
-# Time-based reservation: job by job over the ends of running jobs (TBR-01 … TBR-19). The first N
-# jobs of the order get a future allocation at the earliest finish at which all of it is free. They
-# reserve the part that is free until then and is not released by then. A job sees the allocations
-# and reservations of the jobs before it; it may use these resources only in a queue with BACKFILL,
-# and only if it ends by their starts. For any other job they count as used without end.
 
 
 class TimeBased:
