@@ -127,7 +127,7 @@ def test_no_start_behind_a_job_that_should_have_ended_is_proved(form: str, tmp_p
     """Its end was taken to be in one second, or at a limit beyond the end that is printed."""
     row = sw.outlook(OVERDUE[form](tmp_path))["2"]
     assert not row.proved
-    assert [item for item in row.cautions if "should have ended" in item.what]
+    assert [item for item in row.cautions if "should have finished" in item.what]
 
 
 @pytest.mark.parametrize("form", ["never suspended", "seconds of two clocks"])

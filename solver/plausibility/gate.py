@@ -182,7 +182,7 @@ class ReadOfLsf:
                 if not left:
                     return f"no input has {what}", kind
                 if min(left) >= 0:
-                    return f"{what} as it was read leaves room for it", kind
+                    return f"{what} as it was read leaves enough for it", kind
         return "", None
 
     def held_alike(self, job: Job, kind: Pending) -> Iterator[str]:

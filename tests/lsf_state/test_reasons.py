@@ -236,7 +236,7 @@ def test_a_limit_with_room_for_the_job_explains_nothing(kind: Pending, reserves:
     if reserves:
         changes.setdefault("queue", {})["SLOT_RESERVE"] = "MAX_RESERVE_TIME[9]"
     found = made(text_of(kind), changes)
-    assert [item.what for item in found.omissions if "leaves room for it" in item.what]
+    assert [item.what for item in found.omissions if "leaves enough for it" in item.what]
     assert not plan(found, "optimal", effort=5)[found.pending[0].id].proved
 
 

@@ -62,7 +62,7 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
 
 
 def _tell_overdue(instance: Instance, notes: Remarks) -> None:
-    """Note the hosts of running jobs that should have ended, and of which nothing says when."""
+    """Note the hosts of running jobs that should have finished, and of which nothing says when."""
     late = {
         run.job.id: run.allocation
         for run in instance.running
@@ -71,7 +71,7 @@ def _tell_overdue(instance: Instance, notes: Remarks) -> None:
     }
     if late:
         hosts = {name for allocation in late.values() for name in allocation}
-        text = f"when jobs that should have ended ({some(list(late))}) release their hosts"
+        text = f"when jobs that should have finished ({some(list(late))}) release their hosts"
         notes.touch(text, count=len(late), hosts=sorted(hosts))
 
 

@@ -190,7 +190,7 @@ class LimitRows:
 
     def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
         """Whether a limit of a row may hold back a job that it covers: one that methods obey only
-        if what runs leaves too little. tres: start of the names of the limited TRES.
+        if running jobs leave too little. tres: start of the names of the limited TRES.
         """
         if not is_set(row, column):
             return False
@@ -204,21 +204,21 @@ class LimitRows:
             and all(getattr(other, name) == getattr(job, name) for name in _SHARED_BY[column])
         ]
         asked = _amounts(job)
-        limits = values.tres(cell) if "tres" in column else {"": values.number(cell) or 0.0}
+        limits = values.tres(cell) if "tres" in column else {"jobs": values.number(cell) or 0.0}
         return any(
-            (name and not _amount_name(name))
+            (name != "jobs" and not _amount_name(name))
             or sum(run.get(name, 0.0) for run in runs) + asked.get(name, 0.0) > limit
             for name, limit in limits.items()
-            if name.startswith(tres)
+            if name.startswith(tres) or name == "jobs"
         )
 
 
 def _amounts(job: SlurmJob) -> dict[str, float]:
-    """Return the amounts of a job that limits count, by TRES; of "": jobs."""
+    """Return the amounts of a job that limits count, by TRES and "jobs"."""
     licences = {f"license/{name}": count for name, count in licence_counts(job.licences)}
     cpus = max(job.size.cpus, sum(job.allocation.values()))
     counted = {"node": job.size.nodes, **licences, **job.size.requested}
-    return {**counted, "": 1.0, "cpu": cpus}
+    return {**counted, "jobs": 1.0, "cpu": cpus}
 
 
 def has_tres(cell: str, tres: str) -> bool:

@@ -144,7 +144,7 @@ class ReadOfSlurm:
         if not rows:
             return f"no listing has {whose.strip()}"
         if any(is_set(row, column) and has_tres(row.values[column], tres) for row in rows):
-            return f"{spelt(column)} of {whose} leaves room for it"
+            return f"{spelt(column)} of {whose} leaves enough for it"
         return f"no listing has {spelt(column)} {tres} for {whose}".replace("  ", " ")
 
     def _lacks_nodes(self, job: SlurmJob) -> str:
