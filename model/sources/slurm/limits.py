@@ -214,7 +214,7 @@ class LimitRows:
 
 
 def _amounts(job: SlurmJob) -> dict[str, float]:
-    """Return the amounts of a job that limits count, by TRES and "jobs"."""
+    """Return the amounts of a job that limits count: by TRES, and its number as "jobs"."""
     licences = {f"license/{name}": count for name, count in licence_counts(job.licences)}
     cpus = max(job.size.cpus, sum(job.allocation.values()))
     counted = {"node": job.size.nodes, **licences, **job.size.requested}
@@ -222,7 +222,7 @@ def _amounts(job: SlurmJob) -> dict[str, float]:
 
 
 def has_tres(cell: str, tres: str) -> bool:
-    """Whether a cell limits a TRES with this start of its name, "" for any."""
+    """Whether a cell limits a TRES whose name begins so."""
     return not tres or any(name.startswith(tres) for name in values.tres(cell))
 
 
