@@ -169,7 +169,7 @@ def test_a_time_of_day_without_a_date_is_left_out_where_that_is_asked_for() -> N
 def test_no_start_is_proved_without_a_word_that_is_no_option(directive: str) -> None:
     """It was named, and the start that the job has without it was called proved."""
     asked = sw.ask(
-        sw.loads("{format: slotwise/1, hosts: [{name: a, slots: 4}]}"),
+        sw.loads("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n"),
         f"#!/bin/sh\n#BSUB -n 2\n#BSUB {directive}\nrun\n",
         method="optimal",
     )
