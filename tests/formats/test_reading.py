@@ -33,7 +33,7 @@ OTHERS = {
     ("model/resreq/parser.py", "read_text"): "the grammar that comes with slotwise",
     ("solver/budget.py", "read_text"): "what the kernel says of this process",
     ("solver/supervisor.py", "open"): "what the kernel says of processes",
-    ("solver/supervisor.py", "os.open"): "the null device",
+    ("solver/supervisor.py", "os.open"): "the null device, and the input of a program",
     ("cli/process.py", "os.open"): "the null device",
     ("solver/optimal/pool/search.py", "sys.stdin"): "plans of our own parent",
     ("cli/report/command.py", "open"): "a browser",
