@@ -131,7 +131,6 @@ def serve(
     seconds = interval_of(every, "--every")
     if seconds < MIN_EVERY:
         raise InputError([Problem(f"must be {MIN_EVERY:g} s or more, not {every!r}", "--every")])
-    from ..live_cluster import scheduler_here
     from .access import Access
     from .living import living_cluster
     from .notices import delivery_to
@@ -144,8 +143,6 @@ def serve(
     access = Access.of(listen.host, listen.token_file, listen.trust_user_header)
     deliver = None if notify is None else delivery_to(notify)
     polls = state_source(source, lambda name: living_cluster(name, pace))
-    if source.live:
-        scheduler_here()
     with ExitStack() as stack:
         store = kept.store
         if store is None and source.example is not None:  # so that its score has something to show
@@ -159,10 +156,13 @@ def serve(
 
 def _serve(service: Service, source: Source, listen: ListenOptions, life: float | None) -> None:
     """Read the first state of a file, say where the service listens, and run it."""
+    from ..live_cluster import scheduler_here
     from .server import bound, run
 
     access = service.access
-    if not source.live:
+    if source.live:
+        scheduler_here()
+    else:
         service.poller.first()
         polled, forecasts = service.board.state.polled, service.planner.forecasting
         if forecasts is not None and polled is not None:
