@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import platform
 import resource
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,9 @@ from pathlib import Path
 from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import POLICIES, measure, replay
-from slotwise.solver.replay.engine import synthetic
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+from synthetic_log import synthetic
 
 TRACES = Path(__file__).parent.parent / "tests" / "data" / "traces"
 OTHERS = """

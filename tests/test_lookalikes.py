@@ -9,11 +9,11 @@ from random import Random
 import pytest
 from enumerated_plans import Table
 from lookalike_instances import binds, lookalikes
+from loop_starts import simulated_starts
 from sampling import some
 from slotwise import Instance, Method, Plan
 from slotwise.model.display import clock_text
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate, validate_schedule
 from test_alike import alone

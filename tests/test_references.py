@@ -260,8 +260,7 @@ SAID_ELSEWHERE = {
         "ENABLE_COMMAND_PALETTE",
     ),
     *("per_user", "per_queue", "per_project", "per_app", "per_lic_project", "memory_adjustment"),
-    *("NoArrivals", "ExactRunTimes", "synthetic", "from_swf", "parse_bsub"),
-    *("forget", "simulated_starts"),
+    *("NoArrivals", "ExactRunTimes", "from_swf", "forget"),
 }
 #: Beginnings of the names by which Textual calls the methods of a page.
 BY_TEXTUAL = ("on_", "action_")

@@ -23,13 +23,13 @@ from ..bsub_options import (
 )
 from ..dependency import DependencyError, parse_dependency
 from ..display import MINUTE, strange_character, visible
-from ..errors import InputError, Problem, nearest
+from ..errors import Problem, nearest
 from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, HostRequest, parse_array
 from .names import check_job_group, host_requests, tokens
 from .text import positive_duration
-from .units import Clock, LimitOnHost, parse_stamp
+from .units import Clock, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
@@ -147,27 +147,15 @@ class BsubLine:
         return self
 
 
-def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
-    """Return the fields of a :class:`~slotwise.model.job.Job` from a bsub line, without its id.
+def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], list[Problem]]:
+    """Return the fields of a :class:`~slotwise.model.job.Job` from a bsub line, without its id, and
+    its errors.
 
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
     that do not affect the start (-o, -e and the like) are ignored; those that may affect it and
-    that nothing obeys (-data, -U) have a field. Raises InputError with every option that
-    is wrong.
+    that nothing obeys (-data, -U) have a field.
     """
-    fields, problems = read_bsub(line, clock)
-    for name, option in _TIMES:
-        if isinstance(limit := fields.get(name), LimitOnHost):
-            message = f"a limit on {limit.host} needs the CPU factors of a cluster"
-            problems.append(Problem(f"{option}: {message}: write it without '/{limit.host}'"))
-    if problems:
-        raise InputError(problems)
-    return fields
-
-
-def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], list[Problem]]:
-    """Return the valid fields of a bsub line and its errors; see :func:`parse_bsub`."""
     found = bsub_line(line, clock)
     if wrong := several_queues(found):
         found.problems.append(Problem(wrong))
@@ -188,7 +176,7 @@ def bsub_line(
     dateless: bool = False,
     parse_script: bool = False,
 ) -> BsubLine:
-    """Return a bsub line with its errors and ignored parts; see :func:`parse_bsub`.
+    """Return a bsub line with its errors and ignored parts; see :func:`read_bsub`.
 
     script: text of the job script after ``<``, or of the line's command; the options of bsub win
     over those of the script. parse_script: bsub reads a script that is its command
@@ -796,6 +784,5 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-t": _instant("deadline"),
 }
 _TIMES_OF_DAY = {"begin": "-b", "deadline": "-t"}
-_TIMES = (("run_limit", "-W"), ("cpu_limit", "-c"), ("estimated_run_time", "-We"))
 _WITH_VALUE = frozenset({*_VALUES, *_OF_FIELDS, *QUIET_VALUES, *UNHEEDED, *NOTED})
 _KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

@@ -6,9 +6,6 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from ...model.display import DAY, MINUTE
 from ...model.workload import Workload, predecessors
 from ..scheduler.events import EventKind, EventQueue
 
@@ -350,22 +347,3 @@ class WaitingBySize:
             found += [job for _, job in jobs[:last]]
         found.sort()
         return found
-
-
-def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Workload:
-    """Return `jobs` synthetic jobs for a machine of `procs` processors with about `load` of it
-    requested on average.
-
-    Sizes are log-uniform up to half the machine, run times log-uniform from a minute to a day,
-    requests 1 to 5 times the run time in full minutes, submissions a Poisson process. The same
-    arguments give the same workload on every machine with the same numpy.
-    """
-    random = np.random.default_rng(seed)
-    size = np.exp2(random.uniform(0, np.log2(max(2, procs // 2)), jobs)).astype(np.int64)
-    run = np.exp(random.uniform(np.log(MINUTE), np.log(DAY), jobs)).astype(np.int64)
-    request = -(-(run * random.uniform(1, 5, jobs)).astype(np.int64) // 60) * 60
-    work_per_job = DAY / np.log(DAY // MINUTE) * (procs / 2) / np.log(max(2, procs // 2))
-    gaps = random.exponential(work_per_job / (procs * load), jobs)
-    return Workload.of(
-        np.cumsum(gaps).astype(np.int64), run, np.maximum(run, request), size, max_procs=procs
-    )

@@ -45,23 +45,6 @@ from .simulation import Session
 from .world import World
 
 
-def simulated_starts(
-    instance: Instance,
-    method: str,
-    *,
-    jobs: int | None = None,
-    effort: float = EFFORT,
-    budget: Budget | None = None,
-) -> dict[str, int]:
-    """Return the start (seconds) of each pending job in the loop; a job that never starts is
-    absent.
-
-    Options as in :func:`simulated_placements`.
-    """
-    placed = simulated_placements(instance, method, jobs=jobs, effort=effort, budget=budget)
-    return {item.job: item.start for item in placed if item.start is not None}
-
-
 def simulated_placements(
     instance: Instance,
     method: str,
@@ -91,7 +74,7 @@ def simulated_starts_within(
     attempts: int,
     known: ShapeTable | None = None,
 ) -> dict[str, int] | None:
-    """Return the result of :func:`simulated_starts`, or None if its cycles exceed a number of
+    """Return the starts of :func:`simulated_placements` by job, or None if its cycles exceed the
     dispatch attempts or the budget.
 
     known: table of a plan, used if its instance is equal.

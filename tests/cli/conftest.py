@@ -12,8 +12,8 @@ from lsf.lab import write
 from slotwise.cli.main import app
 from slotwise.cli.serve.polls import JobEstimate, PolledState
 from slotwise.cli.serve.store import Store
-from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file
+from synthetic_log import synthetic
 from typer.testing import CliRunner
 
 LSF = Path(__file__).parents[1] / "data" / "lsf"

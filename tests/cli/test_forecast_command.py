@@ -15,7 +15,7 @@ from slotwise import InputError
 from slotwise.cli.forecast import calibration_of_file
 from slotwise.cli.main import app
 from slotwise.model.sources.acct import split
-from slotwise.solver.replay.engine import synthetic
+from synthetic_log import synthetic
 from typer.testing import CliRunner
 
 PROCS = 16

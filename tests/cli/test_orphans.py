@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from forked import slotwise
-from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file
+from synthetic_log import synthetic
 
 if not Path("/proc/self/stat").exists():
     pytest.skip("looks for processes in /proc", allow_module_level=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from loop_starts import simulated_starts
 from slotwise import JobOutlook, Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
 from slotwise.model.display import WrittenTimes
@@ -22,7 +23,6 @@ from slotwise.solver.advice.sentences import (
     proof_sentence,
 )
 from slotwise.solver.rules.omitted import RUN_OUT, WITHOUT
-from slotwise.solver.scheduler.continuation import simulated_starts
 from typer.testing import CliRunner
 
 HOUR = 3600

@@ -20,7 +20,7 @@ from slotwise.solver.forecast.backtest import (
     calibrated,
 )
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.engine import synthetic
+from synthetic_log import synthetic
 
 PROCS = 4
 JOB = st.tuples(st.integers(0, 40), st.integers(1, 30), st.integers(1, 30), st.integers(1, PROCS))

@@ -11,8 +11,8 @@ from replay_reference import reference_starts
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.jobs import ints
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.engine import synthetic
 from slotwise.solver.replay.policies import OF_LITERATURE
+from synthetic_log import synthetic
 
 PROCS = 5
 JOBS = st.lists(

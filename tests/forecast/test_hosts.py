@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from forecast_lab import cluster, coming_of, past_jobs, past_of, site_history
+from loop_starts import simulated_starts
 from sampling import pairwise, some
 from slotwise import Cluster, History, Host, Instance, Job, RunningJob
 from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals
@@ -15,7 +16,6 @@ from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.forecast.moment import pool_world
 from slotwise.solver.forecast.of_instance import HostsWorld, forecast, hosts_world
 from slotwise.solver.forecast.runtimes import AtLimits, Ratios
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import simulate
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sampling import some
 from slotwise.cli.main import app
-from slotwise.solver.replay.engine import synthetic
+from synthetic_log import synthetic
 from typer.testing import CliRunner
 
 if not hasattr(os, "killpg"):

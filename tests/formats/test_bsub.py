@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from parsed_bsub import parse_bsub
 from slotwise import InputError
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
-from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_in_command, script_of
+from slotwise.model.formats.bsub import bsub_line, script_in_command, script_of
 from slotwise.model.formats.units import Clock, parse_stamp
 
 pytestmark = pytest.mark.behaviour("CFG-03")

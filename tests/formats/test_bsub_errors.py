@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from parsed_bsub import parse_bsub
 from slotwise import InputError, Instance, ask, loads
-from slotwise.model.formats.bsub import parse_bsub, read_bsub
+from slotwise.model.formats.bsub import read_bsub
 from slotwise.model.formats.submit import submitted_job
 
 INSTANCE = """format: slotwise/1

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from parsed_bsub import parse_bsub
 from slotwise import Change, InputError, Modification, NewJob, dump_changes, from_document
 from slotwise.model.formats import bsub
-from slotwise.model.formats.bsub import parse_bsub, read_bsub
+from slotwise.model.formats.bsub import read_bsub
 from slotwise.model.formats.changes import ModifyEntry, loads_changes
 from slotwise.model.formats.units import Clock
 

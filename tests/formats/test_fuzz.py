@@ -12,8 +12,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from parsed_bsub import parse_bsub
 from slotwise import InputError, Instance, Job, dump, from_document, load, loads
-from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.sources.trace import from_snapshot
 
 _HERE = Path(__file__).parent

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from parsed_bsub import parse_bsub
 from sampling import some
 from slotwise import InputError, loads
 from slotwise.cli.main import app
 from slotwise.model.formats import names, text
-from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.input_limits import InputLimits, limited, limits
 from slotwise.model.resreq import parse
 from slotwise.model.sources.acct import read_acct

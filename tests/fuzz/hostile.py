@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 
 import slotwise as sw
 import yaml
+from parsed_bsub import parse_bsub
 from slotwise import InputError, dump, dump_json, from_document, loads
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
@@ -41,7 +42,6 @@ from slotwise.cli.views.queues import bqueues
 from slotwise.cli.views.users import bhpart
 from slotwise.instances import site
 from slotwise.model.formats import names, text, units
-from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.formats.sealed import unseal_checkpoint

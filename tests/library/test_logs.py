@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise.model.errors import Cancelled
-from slotwise.solver.replay.engine import synthetic
+from synthetic_log import synthetic
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from loop_lab import held, run
+from parsed_bsub import parse_bsub
 from slotwise import (
     Cluster,
     Host,
@@ -22,7 +23,6 @@ from slotwise import (
     RunningJob,
     Simulation,
 )
-from slotwise.model.formats.bsub import parse_bsub
 from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.availability.running_profile import Residual
 from slotwise.solver.placement.earliest import earliest_start

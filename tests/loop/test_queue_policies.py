@@ -19,7 +19,7 @@ from slotwise.solver.replay import (
     replay,
 )
 from slotwise.solver.replay import policies as own
-from slotwise.solver.replay.engine import synthetic
+from synthetic_log import synthetic
 
 
 class ByArrival(QueuePolicy):

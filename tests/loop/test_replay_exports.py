@@ -18,8 +18,8 @@ from slotwise.cli.replay import replay as replay_command
 from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Measuring, replay
-from slotwise.solver.replay.engine import synthetic
 from slotwise.solver.replay.series import GANTT_JOBS, curves, gantt, gantt_span, mean_level
+from synthetic_log import synthetic
 from typer.testing import CliRunner
 
 app = typer.Typer()

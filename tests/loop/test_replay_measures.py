@@ -18,8 +18,8 @@ import typer
 from slotwise.cli.replay import replay as replay_command
 from slotwise.model.workload import OTHER_PERIOD, SKIPPED_JOB, Workload, within
 from slotwise.solver.replay import Measuring, measure, replay
-from slotwise.solver.replay.engine import synthetic
 from slotwise.solver.replay.measures import BATCHES, METRICS, STUDENT_T
+from synthetic_log import synthetic
 from typer.testing import CliRunner
 
 app = typer.Typer()

@@ -5,9 +5,10 @@ from slotwise import InputError
 from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
-from slotwise.solver.replay.engine import ProcessorProfile, synthetic
+from slotwise.solver.replay.engine import ProcessorProfile
 from slotwise.solver.replay.session import bounded_slowdown
 from slotwise.solver.scheduler.events import EventKind, EventQueue
+from synthetic_log import synthetic
 
 
 def starts(jobs, policy, procs=4, **options):

@@ -4,8 +4,8 @@ import time
 
 import pytest
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.engine import synthetic
 from slotwise.solver.replay.policies import OF_LITERATURE
+from synthetic_log import synthetic
 
 #: Those with recorded starts and a speed that is kept.
 WITH_REFERENCE = [name for name in POLICIES if name not in OF_LITERATURE]

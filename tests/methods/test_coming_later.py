@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from loop_starts import simulated_starts
 from sampling import some
 from slotwise import (
     Application,
@@ -22,7 +23,6 @@ from slotwise import (
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler import cycle
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.next_cycle import PLACED_BEHIND
 from slotwise.solver.validate import validate
 from waiting_cases import waiting_case

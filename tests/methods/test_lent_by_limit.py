@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from loop_starts import simulated_starts
 from slotwise import Instance, loads
 from slotwise.solver.optimal.claims import BY_LIMIT
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 
 MINUTE = 60
 

@@ -9,6 +9,7 @@ import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, host, job, running
 from loop_lab import instance as small
+from loop_starts import simulated_starts
 from slotwise import (
     AdvanceReservation,
     Instance,
@@ -22,7 +23,6 @@ from slotwise import (
 from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.scheduler.simulation import simulate
 

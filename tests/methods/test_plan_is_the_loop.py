@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 
 import pytest
+from loop_starts import simulated_starts
 from slotwise import Cluster, Host, Instance, Job, Limit, Queue, RunningJob, Scope, SharedResource
 from slotwise.model.shares import HostPartition
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from loop_starts import simulated_starts
 from slotwise import loads
 from slotwise.solver import planning
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 
 #: All but the one that obeys rules of Slurm.
 METHODS = tuple(name for name in planning.METHODS if name != "slurm")

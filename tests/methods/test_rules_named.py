@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from loop_lab import MINUTE, host, job, running
 from loop_lab import instance as small
+from loop_starts import simulated_starts
 from sampling import some
 from slotwise import AdvanceReservation, Gpus, HostRequest, Instance, Plan, Queue, Thresholds
 from slotwise.model.display import clock_text
@@ -20,7 +21,6 @@ from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
 from slotwise.solver.rules.omitted import FEW_LOOK_AHEAD, WITHOUT
 from slotwise.solver.scheduler import continuation as moved_starts
-from slotwise.solver.scheduler.continuation import simulated_starts
 
 pytestmark = pytest.mark.behaviour("LOP-05", "TBR-19")
 NAMED = re.compile(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from judging import host, job, problem, racks, running
+from loop_starts import simulated_starts
 from slotwise import (
     AdvanceReservation,
     Cluster,
@@ -22,7 +23,6 @@ from slotwise.cli.render import plan_output
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.validate import validate
 
 HOUR = 3600

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from slotwise.solver.replay.engine import synthetic
+from synthetic_log import synthetic
 
 PROCESSORS = 24
 

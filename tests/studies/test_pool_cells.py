@@ -14,8 +14,8 @@ from forked import slotwise
 from slotwise.model.formats.file_format import ChangedEstimates
 from slotwise.model.sources.swf import with_estimates
 from slotwise.model.workload import Workload
-from slotwise.solver.replay.engine import synthetic
 from slotwise.solver.studies.sweep import METRICS, resampled_log
+from synthetic_log import synthetic
 
 WEEK = 7 * 86400
 STUDY = """format: slotwise-study/1

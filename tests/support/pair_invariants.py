@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from combined_enumerator import Case
+from loop_starts import simulated_starts
 from slotwise import Cluster, Host, Instance, Job, Plan, Simulation
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate_schedule
 
