@@ -32,6 +32,7 @@ OTHERS = {
     ("model/sources/lsf_state/printed_facts.py", "read_text"): "a table that comes with slotwise",
     ("model/resreq/parser.py", "read_text"): "the grammar that comes with slotwise",
     ("solver/budget.py", "read_text"): "what the kernel says of this process",
+    ("cli/serve/notices.py", "open"): "the answer of a server, which is not read",
     ("solver/supervisor.py", "open"): "what the kernel says of processes",
     ("solver/supervisor.py", "os.open"): "the null device, and the input of a program",
     ("cli/process.py", "os.open"): "the null device",
