@@ -190,7 +190,8 @@ def top_page() -> str:
     from unittest.mock import patch
 
     import slotwise as sw
-    from slotwise.cli.listing import JobChoice, listing_of
+    from slotwise.cli.listing import JobChoice
+    from slotwise.cli.top.about import listing_with_usage
     from slotwise.cli.top.page import TopApp
     from slotwise.cli.watched import WatchedSource
     from textual.widgets import DataTable
@@ -206,7 +207,7 @@ def top_page() -> str:
     with patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)  # a picture has colours
         app = Still(source, JobChoice(), None, 60.0)
-    app.listing = listing_of(instance, sw.outlook(instance, effort=2.0))
+    app.listing = listing_with_usage(instance, sw.outlook(instance, effort=2.0), ())
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:
