@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # The one way in which commands write files: whole or not at all, and what was there stays itself.
 #
 # A regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What
-# is no regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a
+# is not a regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a
 # file that is this process's own standard output.
 
 

@@ -187,12 +187,13 @@ def top_page() -> str:
     import asyncio
     import os
     import re
+    from threading import Event
     from unittest.mock import patch
 
     import slotwise as sw
     from slotwise.cli.listing import JobChoice
-    from slotwise.cli.top.about import listing_with_usage
     from slotwise.cli.top.page import TopApp
+    from slotwise.cli.top.planned import listed
     from slotwise.cli.watched import WatchedSource
     from textual.widgets import DataTable
 
@@ -207,7 +208,7 @@ def top_page() -> str:
     with patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)  # a picture has colours
         app = Still(source, JobChoice(), None, 60.0)
-    app.listing = listing_with_usage(instance, sw.outlook(instance, effort=2.0), ())
+    app.listing = listed(instance, (), None, Event())
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:

@@ -658,13 +658,13 @@ class _PoolMembers:
         if queue.preemptive is not None or queue.preemptable is not None or preempted:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
-                "preemptable: leave it out of PREEMPTION or of the pool",
+                "preemptable: remove it from PREEMPTION or from the pool",
                 path=path,
             )
         if queue.fairshare_queues or queue.name in self._listed:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in "
-                "cross-queue fairshare: leave it out of FAIRSHARE_QUEUES or of the pool",
+                "cross-queue fairshare: remove it from FAIRSHARE_QUEUES or from the pool",
                 path=f"{path}.SLOT_POOL",
             )
 
@@ -739,7 +739,7 @@ def association_problems(instance: Instance) -> Iterator[Problem]:
         place = f"associations[{number}]"
         key = item.account, item.user, item.partition
         if key in seen:
-            yield Problem(f"{item.title} is given already", path=f"{place}.account")
+            yield Problem(f"{item.title} is already given", path=f"{place}.account")
         seen.add(key)
         if item.user and item.account not in parents:
             known = nearest(item.account, parents)

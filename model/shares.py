@@ -367,7 +367,7 @@ def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
     """Return every queue-level policy, in the order of the queues that define them.
 
     FAIRSHARE of a queue that another one lists is ignored, as documented. In a queue with absolute
-    priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
+    priority QUEUE_GROUP counts instead of FAIRSHARE_QUEUES.
     """
     listed = {name for queue in instance.queues for name in _sharing(queue)}
     return tuple(

@@ -72,8 +72,9 @@ def find_shortage(
     found = _find_shortage(problem, demand, availability, instant)
     if found is NOTHING_SHORT:
         return found
-    names = set(problem.named({int(h): 1 for term in demand.terms for h in term.candidates}))
-    near = [r for r in _reservations_of(problem) if not names.isdisjoint(r.slots)]
+    periods = _reservations_of(problem)
+    names = _candidates(problem, demand) if periods else set()
+    near = [item for item in periods if not names.isdisjoint(item.slots)]
     active = [f"advance reservation {r.name}" for r in near if r.start <= instant < r.end]
     if active and found.kind is FEW_SLOTS and not demand.job.reservation:
         verb = "is" if len(active) == 1 else "are"
@@ -87,9 +88,15 @@ def find_shortage(
     if not later or is_short(instant) or not is_short(later[-1]):
         return found
     time = later[bisect.bisect_left(later, True, key=is_short)]
+    names = _candidates(problem, demand)
     who = [name for name, on in begins(time) if not names.isdisjoint(on)]
     who += [f"advance reservation {item.name}" for item in near if item.start == time]
     return free_until(demand, found, time - instant, who)
+
+
+def _candidates(problem: PlanningProblem, demand: Demand) -> set[str]:
+    """Return the names of all hosts on which a job may run."""
+    return {name for term in demand.terms for name in problem.names(term.candidates)}
 
 
 def free_until(demand: Demand, short: Reason, seconds: int, begins: Sequence[str]) -> Reason:
@@ -155,8 +162,8 @@ def _term_shortage(
         anytime = replace(demand, calendar=replace(demand.calendar, hosts=()))
         if fits(term, availability.capacity(anytime, term, alternative, instant)):
             closed = np.logical_or.reduce(shut)
-            hosts = dict.fromkeys((int(host) for host in term.candidates if closed[host]), 1)
-            text = f"{WINDOW_OF}{listed(list(problem.named(hosts)))} is closed"
+            hosts = problem.names(host for host in term.candidates if closed[host])
+            text = f"{WINDOW_OF}{listed(hosts)} is closed"
             return Reason.of(Pending.HOST_WINDOW, text)
     for group in capacity.groups:
         if (
@@ -248,7 +255,7 @@ def _first_host_shortage(
 ) -> Reason:
     """Return that only the host that must be the first (-m with !) keeps a term from a place."""
     hosts = [int(host) for host in term.candidates if first[host]]
-    names = list(problem.named(dict.fromkeys(hosts, 1)))
+    names = problem.names(hosts)
     most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
     which = "its first execution host" if len(names) == 1 else "one of its first execution hosts"
     wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
@@ -503,7 +510,7 @@ class JobByJob:
         :func:`what_it_waits_for`.
         """
         time, concerned = start.time - self.problem.margin, dict(self._falling)
-        for host in self.problem.named(dict.fromkeys(hosts_concerned(demand, start), 1)):
+        for host in self.problem.names(hosts_concerned(demand, start)):
             concerned |= self._ending.get((time, host), {})
         before = sorted(concerned.values(), key=lambda item: self._order[item.job])
         key = (demand.kind, start.time)
@@ -636,7 +643,7 @@ def _opening_hosts(
     ):
         if any(mask[host] for host in start.allocation for mask in last):
             closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
-            return f"; free when {what}{listed(list(problem.named(closed)))} {opens}"
+            return f"; free when {what}{listed(problem.names(closed))} {opens}"
     return ""
 
 
@@ -654,7 +661,7 @@ def _enders(
     problem: PlanningProblem, demand: Demand, start: Start, planned: Sequence[PlannedJob]
 ) -> str:
     """Return the jobs and advance reservations that end at the start on the hosts concerned."""
-    names = set(problem.named(dict.fromkeys(hosts_concerned(demand, start), 1)))
+    names = set(problem.names(hosts_concerned(demand, start)))
     enders = [
         running.job.id
         for running in problem.running_until(start.time)
@@ -801,7 +808,7 @@ def closed_now(
         return ""
     if earliest_start(problem.base, rest) is not None:
         return ""
-    names = list(problem.named(dict.fromkeys(np.flatnonzero(closed).tolist(), 1)))
+    names = problem.names(np.flatnonzero(closed))
     return f"load closes {listed(names)} in this cycle, the rest is too little"
 
 

@@ -202,6 +202,11 @@ class PlanningProblem:
         """Return the running jobs with an unknown end."""
         return self._finishes.at(None, self.instance)
 
+    def names(self, hosts: Iterable[int]) -> list[str]:
+        """Return the names of hosts, each once, in order."""
+        every = self.instance.cluster.hosts
+        return [every[host].name for host in dict.fromkeys(hosts)]
+
     def named(self, allocation: Allocation) -> dict[str, int]:
         """Return an allocation with host names."""
         hosts = self.instance.cluster.hosts

@@ -115,6 +115,7 @@ def imports(module: str) -> tuple[tuple[str, str], ...]:
 
 #: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
 ROOMS = (
+    "solver.reference",
     "solver.supervisor",
     "solver.environment",
     "solver.processes",

@@ -57,17 +57,17 @@ def delivery_to(target: str) -> Deliver:
         except ValueError:
             is_url = False
         if not is_url or not target.isascii() or not target.isprintable() or " " in target:
-            raise wrong("no URL: https://HOST/PATH or http://HOST/PATH is accepted")
+            raise wrong("is not a URL: https://HOST/PATH or http://HOST/PATH is accepted")
         if url.username is not None:
             raise wrong("a user or password in the URL is not accepted")
         return partial(_post, target)
     try:
         words = shlex.split(target)
     except ValueError as error:
-        raise wrong(f"no command: {str(error).lower()}") from None
+        raise wrong(f"is not a command: {str(error).lower()}") from None
     path = path_of(words[0]) if words else None
     if path is None:
-        raise wrong(f"no such program: {words[0]!r}" if words else "no command and no URL")
+        raise wrong(f"no such program: {words[0]!r}" if words else "is not a command or URL")
     return partial(_run, path, words[1:])
 
 

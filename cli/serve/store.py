@@ -232,7 +232,9 @@ class Store:
             has_tables = inspect(connection).has_table(META.name)
             if not has_tables:
                 if not create:
-                    raise self._refused("is no store", "a database without the tables of a store")
+                    raise self._refused(
+                        "is not a store", "a database without the tables of a store"
+                    )
                 TABLES.create_all(connection)
                 facts = {"format": FORMAT, "version": str(VERSION)}
                 rows = [{"name": name, "value": value} for name, value in facts.items()]
@@ -241,7 +243,7 @@ class Store:
             self._migrate(connection)
             for name in _NUMBERS:
                 if not re.fullmatch("-?[0-9]{1,15}", value := self._meta.get(name, "0")):
-                    raise DamagedCell(f"{name}: {value!r} is no number")
+                    raise DamagedCell(f"{name}: {value!r} is not a number")
             self._load(connection)
 
     def _refused(self, wrong: str, found: str) -> InputError:
@@ -252,10 +254,10 @@ class Store:
         """Bring the tables to this version, step by step; raise InputError for a newer store."""
         said = self._meta.get("version", "")
         if self._meta.get("format") != FORMAT or not said.isdecimal():
-            raise self._refused("is no store", "a database of another program")
+            raise self._refused("is not a store", "a database of another program")
         found = int(said)
         if not found:
-            raise self._refused("is no store", f"of version {said}")
+            raise self._refused("is not a store", f"of version {said}")
         if found > VERSION:
             wrong = (
                 f"is a store of version {found}: this slotwise reads up to version {VERSION}; "

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ...model.display import DAY, day_clock_text, duration_text, iso_time, wall_clock
+from ...model.display import day_clock_text, duration_text, iso_time, wall_clock
 from ...model.escaping import printable
 from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
-from ...solver.advice.slots import free_when, hours
 from ...solver.pending_reasons import counted
 from ..brief import command_of
-from ..listing import JobChoice, ListedJob, Listing, listing_of
+from ..listing import JobChoice, ListedJob, Listing
 from ..tables import strip_text
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from ...model.instance import Instance
     from ...solver.advice.explain import Explanation
-    from ...solver.outlook.outlook import Outlook
 
 #: Columns of a terminal from which on all columns are shown, and the chosen job right of the table.
 ALL, WIDE = 100, 140
@@ -41,13 +38,6 @@ def titles(width: int) -> dict[str, str]:
     """Return the columns of a page of this width, each with its title."""
     hidden = () if width >= ALL else ("queue", "earlier")
     return {name: title for name, title in _TITLES.items() if name not in hidden}
-
-
-def listing_with_usage(instance: Instance, found: Outlook, warnings: Sequence[str]) -> Listing:
-    """Return the listing of predicted starts with the slots in use over 24 hours."""
-    times = hours(instance.now, DAY)
-    usage = free_when(instance, found.configured.values(), times)
-    return replace(listing_of(instance, found, warnings), usage=usage)
 
 
 def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterator[str]:

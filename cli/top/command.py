@@ -71,14 +71,13 @@ def top(
 
 def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
     """Print the table on standard output, warnings on standard error."""
-    from ...solver.outlook.outlook import outlook
-    from .about import head_lines, listing_with_usage, titles
+    from .about import head_lines, titles
+    from .planned import listed
 
     with cancel_on_signal() as cancel:
         with cancel.reading():
             instance, warnings = source.read()
-        found = outlook(instance, time_limit=left_of(time_limit), cancel=cancel)
-        listing = listing_with_usage(instance, found, report(warnings))
+        listing = listed(instance, report(warnings), left_of(time_limit), cancel)
     for line in listing.warnings:
         print_note(f"warning: {line}")
     names = titles(terminal_width())

@@ -27,21 +27,20 @@ from ...model.display import DAY, duration_text
 from ...model.errors import SlotwiseError, report
 from ...model.escaping import printable
 from ...model.slurm_words import family_text
-from ...solver.outlook.outlook import StepLimits, starts_in_steps
 from ..explain import explanation_output
 from ..listing import FILTERS, Column, JobChoice, ListedJob, Listing, cell_of
 from ..slots import slots_text
 from ..tables import COLOURS
 from ..watched import WatchedSource, explained
 from .about import (
-    WIDE,
     PLANNING,
+    WIDE,
     commands_of,
     head_lines,
     job_lines,
-    listing_with_usage,
     titles,
 )
+from .planned import listed
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.progress import Progress
     from ...solver.advice.explain import Explanation
-    from ...solver.outlook.outlook import Outlook
 
 SORTS: Final[tuple[Column, ...]] = get_args(Column)
 #: Seconds between two checks of the file, and for which a job is chosen before it is explained.
@@ -201,14 +199,13 @@ class TopApp(App[None]):
     @work(thread=True, exit_on_error=False)
     def _plan(self) -> None:
         instance, warnings = self.source.read()
-        cancel, limits = _cancelled(), StepLimits(configured=self.time_limit, plan=self.time_limit)
+        cancel = _cancelled()
 
-        def publish(found: Outlook) -> None:
+        def publish(listing: Listing) -> None:
             if not cancel.is_set():
-                listing = listing_with_usage(instance, found, report(warnings))
                 self.post_message(Listed(listing))
 
-        publish(starts_in_steps(instance, publish, limits, cancel=cancel, skip_plan=cancel))
+        publish(listed(instance, report(warnings), self.time_limit, cancel, publish))
 
     @on(Listed)
     def _take(self, event: Listed) -> None:

@@ -187,7 +187,7 @@ def _elapsed(value: object) -> int:
 def _hosts_only(value: object) -> tuple[HostRequest, ...]:
     wanted, excluded = names.host_requests(value)
     if excluded:
-        raise ValueError(f"~{excluded[0]}: exceptions belong into HOSTS of the queue")
+        raise ValueError(f"~{excluded[0]}: exceptions belong in HOSTS of the queue")
     return wanted
 
 

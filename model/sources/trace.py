@@ -291,7 +291,7 @@ def _contradictions(snapshot: _Snapshot) -> Iterator[tuple[Location, str]]:
     for section in ("running", "queue"):
         for index, item in enumerate(getattr(snapshot, section)):
             if item.id in seen:
-                said = f"there is a job {item.id} already: give each job an id of its own"
+                said = f"job {item.id} is already defined: give each job its own id"
                 yield (section, index, "id"), said
             seen.add(item.id)
     used = sum(item.procs for item in snapshot.running)

@@ -475,7 +475,7 @@ class Profile:
             _insert(self._finishes, end)
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
-        """Take amounts of a host resource or a pool; their end is no release at which jobs could
+        """Take amounts of a host resource or a pool; their end is not a release at which jobs could
         start.
         """
         (self._pool(index) if pool else self._usage(index)).add_rows(rows)

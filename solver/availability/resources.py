@@ -780,7 +780,7 @@ class ResourceTable:
         return any(name == "all" or value in self.members(name) for name in scope.names)
 
     def members(self, name: str) -> frozenset[str]:
-        """Return the users of a user or group name (itself if it is no group)."""
+        """Return the users of a user or group name (itself if it is not a group)."""
         if name not in self._members:
             groups = {group.name: group for group in self.instance.groups}
             reached: set[str] = set()

@@ -76,7 +76,7 @@ def calibration_of_record(record: object, source: str = "") -> Calibration:
         forecasts = found.get("forecasts")
         if isinstance(forecasts, int) and len(numbers) == 2 and all(0 < x < 1e9 for x in numbers):
             return Calibration(numbers[0], numbers[1], forecasts)
-    wrong = "is no result of `slotwise backtest --format json`: it has no calibration"
+    wrong = "is not a result of `slotwise backtest --format json`: it has no calibration"
     raise InputError([Problem(wrong, source)])
 
 
@@ -194,7 +194,7 @@ class Forecasts(OneLine):
         """Return the start that a share `level` of the samples does not exceed, shape (n,),
         uncalibrated.
 
-        Raises InputError for a level that is no number from 0 to 1.
+        Raises InputError for a level that is not a number from 0 to 1.
         """
         if not isinstance(level, Real) or isinstance(level, bool) or not 0 <= level <= 1:
             raise InputError(f"level must be a number from 0 to 1, not {level!r}")

@@ -124,7 +124,7 @@ def _in_blocks(supply: Supply, block: int, slots: int) -> Supply:
 
 
 def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
-    """Return the units in which any host has work, including hosts that are no candidates
+    """Return the units in which any host has work, including hosts that are not candidates
     (PLC-11).
     """
     owned = unit.unit_of[~idle & (unit.unit_of >= 0)]

@@ -18,7 +18,7 @@ from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, Reason, sentence
-from ..availability.demand import Demand, TermDemand, without_hosts
+from ..availability.demand import Demand, TermDemand, candidates_of, without_hosts
 from ..availability.profile import FEW_HOSTS, UNBOUND, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
@@ -766,8 +766,8 @@ class CycleState:
             return []
         if find_shortage(self.problem, demand, view, view.now) is not NOTHING_SHORT:
             return []
-        hosts = {int(host) for term in demand.terms for host in term.candidates}
-        return [item.state.job.id for item in others if not hosts.isdisjoint(item.slots)]
+        usable = candidates_of(demand, view.hosts)
+        return [item.state.job.id for item in others if usable[list(item.slots)].any()]
 
     def _cut_down(self) -> None:
         """Reduce reservations to the slots that backfill left."""

@@ -180,6 +180,8 @@ class ReservedProfile:
         #: Allocations known to be too full for jobs that may not backfill.
         self._forever = None if base.full_windows is None else base.full_windows.extended()
         self._backfilled = Profile(base.table, base.now)
+        #: Fixed reservations that the two profiles before do not have yet, each with its sign.
+        self._missing: list[tuple[FixedReservation, int]] = []
         self._steady: dict[int, FixedReservation] = {}
         self._limited: list[JobReservation] = []
         self._sequence = ReservationSequence()
@@ -216,7 +218,7 @@ class ReservedProfile:
             self._needed[pool] = max(self._needed.get(pool, 0.0), amount)
         for witness in steady.witnesses:
             self._watched.setdefault(witness.host, set()).add(reservation.state.number)
-        self._hold(steady, 1)
+        self._missing.append((steady, 1))
 
     def add_planned(self, demand: Demand, start: Start) -> None:
         """Update the profile after a planned start was added to `plain`."""
@@ -243,7 +245,7 @@ class ReservedProfile:
         steady = self._steady.pop(number)
         self._unlimited = None
         self._limited.append(steady.held)
-        self._hold(steady, -1)
+        self._missing.append((steady, -1))
         if steady.held.is_partly_protected:
             release_allocation(self.fixed, steady.held)
         for full_windows in (self._all.full_windows, self._forever):
@@ -292,16 +294,19 @@ class ReservedProfile:
                 self._watched.setdefault(found, set()).add(steady.held.state.number)
         return True
 
-    def _hold(self, steady: FixedReservation, sign: int) -> None:
-        slots = {host: sign * count for host, count in steady.slots.items()}
-        memory = {host: sign * amount for host, amount in steady.memory.items()}
-        placed = steady.held.is_partly_protected
-        for profile in (self._all, self._backfilled):
-            rows = ReservationRows(profile.table)
+    def _complete(self) -> None:
+        """Subtract the missing fixed reservations: many a guard is only asked which are fixed."""
+        rows = ReservationRows(self.plain.table)
+        for steady, sign in self._missing:
+            slots = {host: sign * count for host, count in steady.slots.items()}
+            memory = {host: sign * amount for host, amount in steady.memory.items()}
+            placed = steady.held.is_partly_protected
             rows.add(
                 *(steady.alternative, slots, memory, self.now, steady.until), limits_only=placed
             )
+        for profile in (self._all, self._backfilled) if self._missing else ():
             rows.subtract_from(profile)
+        self._missing.clear()
 
     def earliest(
         self, demand: Demand, *, since: int, until: int, hint: int | None = None
@@ -362,6 +367,7 @@ class ReservedProfile:
         until: beyond FOREVER for a job that may not backfill. max_instants: as of
         `subtract_reservations`.
         """
+        self._complete()
         profile = self._all
         if until <= self._until:
             backfilled = self._backfilled.in_use(until - 1)

@@ -39,7 +39,7 @@ from ..scheduler.simulation import simulate
 #
 # Every statistic is a function of how often each block (a week) is drawn. The first row of draws
 # is the log as it was, so that the first value of a statistic is the measured one. Two runs of the
-# same jobs are resampled by the same draws: what both had in common is no part of their
+# same jobs are resampled by the same draws: what both had in common is not part of their
 # difference.
 
 

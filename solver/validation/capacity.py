@@ -47,7 +47,7 @@ def running(facts: Facts) -> Iterator[Violation]:
         held[name] += count
     for host in facts.instance.cluster.hosts:
         if held[host.name] > host.slots:
-            text = f"{host.name} has {host.slots} slots, the running jobs hold {held[host.name]}"
+            text = f"{host.name} has {host.slots} slots, its running jobs use {held[host.name]}"
             yield Violation("running", text, host=host.name, time=facts.instance.now)
 
 

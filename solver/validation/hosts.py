@@ -26,7 +26,7 @@ _PASSING = ("ok", "closed_full", "closed_excl", "closed_cu_excl")
 
 
 def candidates(facts: Facts) -> Iterator[Violation]:
-    """Yield hosts of an allocation that are no candidates of their term (REQ-02, PLC-12)."""
+    """Yield hosts of an allocation that are not candidates of their term (REQ-02, PLC-12)."""
     for holding in facts.planned:
         for part in holding.parts:
             for host in part.allocation:
@@ -58,7 +58,7 @@ def may_begin_on(facts: Facts, job: Job, hosts: Iterable[str]) -> bool:
 
 
 def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Iterator[str]:
-    """Yield the reasons why a host is no candidate for a term of the job."""
+    """Yield the reasons why a host is not a candidate for a term of the job."""
     it = facts.hosts[host]
     queue = facts.queues[job.queue]
     if it.status.lower() not in _PASSING:

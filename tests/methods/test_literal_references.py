@@ -1,4 +1,4 @@
-"""The scheduler's greedy and time-based plans equal the references in tests/support/literal.
+"""The scheduler's greedy and time-based plans equal the literal references of solver/reference.
 
 Of every instance that uses no rule of :data:`left_out.LEFT_OUT`: starts, estimates and what is
 held. The references share nothing with the scheduler but the model.
@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import slotwise as sw
 from left_out import LEFT_OUT, METHODS, differences, left_out, pair_case, whole_case
-from literal.greedy import greedy, hold
-from literal.occupancy import FOREVER, Occupancy, Occupant
-from literal.time_based import time_based
 from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
+from slotwise.solver.reference.greedy import greedy, hold
+from slotwise.solver.reference.occupancy import FOREVER, Occupancy, Occupant
+from slotwise.solver.reference.time_based import time_based
 
 HOUR = 3600
 GROUND = Path(__file__).parents[1] / "data" / "ground" / "volclava-greedy.json"

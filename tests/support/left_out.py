@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from random import Random
 
-from literal import Reserved, greedy, time_based
-from literal.occupancy import Occupancy
 from paired_features import FEATURES, case, features_of, go_together
 from slotwise import Instance, Job
 from slotwise.model.plan import Method
 from slotwise.model.resreq import Simple, effective_requirement
 from slotwise.solver.planning import plan
+from slotwise.solver.reference import Reserved, greedy, time_based
+from slotwise.solver.reference.occupancy import Occupancy
 
 METHODS = {"greedy": greedy, "time-based": time_based}
 

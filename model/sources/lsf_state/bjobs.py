@@ -435,7 +435,7 @@ def _of_json(
         reading.at(f"job {id or _unnamed(number)}", None, Touched())
         if not id:
             id = _unnamed(number)
-            reading.unknown(f"JOBID {bad!r} is no id of a job", name="JOBID")
+            reading.unknown(f"JOBID {bad!r} is not an id of a job", name="JOBID")
         for column, names in wanted.items():
             if any(name in record for name in names):
                 lacking.pop(column, None)
@@ -479,7 +479,7 @@ def _state(text: str, otherwise: str, reading: Reading) -> str:
     """Return the state of a job, "" for an unknown one."""
     if text in STATES:
         return text
-    reading.unknown(f"STAT {text!r} is no state of a job: {otherwise}", name="STAT")
+    reading.unknown(f"STAT {text!r} is not a state of a job: {otherwise}", name="STAT")
     return ""
 
 
@@ -639,7 +639,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
     reading.at(f"job {job.id}", reading.line, Touched())
     if job.id != id:
-        reading.unknown(f"Job {id!r} is no id of a job", name="Job")
+        reading.unknown(f"Job {id!r} is not an id of a job", name="Job")
     job.status = _state(fields.get("Status", ""), "left out", reading)
     job.user = fields.get("User", "user")
     job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""
@@ -747,7 +747,7 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
         job.slots = 1  # LSF says nothing of the one slot of most jobs
         if words := _SOME_TASKS.search(text):
             job.slots = None
-            reading.unknown(f"{words[0].strip()!r} is no number of slots", name="slots")
+            reading.unknown(f"{words[0].strip()!r} is not a number of slots", name="slots")
     _asked(job, text, reading, calendar)
     job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from slotwise.model.duration import granted_run_limit
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-
+from ...model.duration import granted_run_limit
+from ...model.instance import Instance
+from ...model.job import Job
 from .occupancy import FOREVER, Countable, Kind, Occupancy, Occupant
 from .placement import Slots, leading
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from slotwise.model.cluster import ComputeUnit, NamedHosts
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job
-from slotwise.model.resreq import (
+from ...model.cluster import ComputeUnit, NamedHosts
+from ...model.instance import Instance
+from ...model.job import HostRequest, Job
+from ...model.resreq import (
     HostTable,
     Simple,
     effective_requirement,
@@ -17,7 +17,7 @@ from slotwise.model.resreq import (
     same_classes,
     select_mask,
 )
-from slotwise.model.resreq.syntax import Cu
+from ...model.resreq.syntax import Cu
 
 #: Slots by host, in the order in which they are taken.
 Slots = Mapping[str, int]

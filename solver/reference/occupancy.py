@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, NamedTuple
 
-from slotwise.model.configuration import Scope
-from slotwise.model.duration import expected_duration, expected_finish
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-
+from ...model.configuration import Scope
+from ...model.duration import expected_duration, expected_finish
+from ...model.instance import Instance
+from ...model.job import Job
 from .placement import Slots, Wanted, allocations, asked_by
 
 #: Whether a job runs, or is pending and has reserved slots, or these may be backfilled.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slotwise.model.duration import granted_run_limit
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-
+from ...model.duration import granted_run_limit
+from ...model.instance import Instance
+from ...model.job import Job
 from .greedy import Reserved, hold
 from .occupancy import FOREVER, Occupancy, Occupant
 from .placement import Slots
