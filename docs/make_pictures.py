@@ -208,7 +208,7 @@ def top_page() -> str:
     with patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)  # a picture has colours
         app = Still(source, JobChoice(), None, 60.0)
-    app.listing = listed(instance, (), None, Event())
+    app.listing = listed(instance, (), 60.0, Event(), lambda part: None)
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:

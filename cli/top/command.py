@@ -77,7 +77,8 @@ def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
     with cancel_on_signal() as cancel:
         with cancel.reading():
             instance, warnings = source.read()
-        listing = listed(instance, report(warnings), left_of(time_limit), cancel)
+        left = left_of(time_limit) or time_limit
+        listing = listed(instance, report(warnings), left, cancel, lambda part: None)
     for line in listing.warnings:
         print_note(f"warning: {line}")
     names = titles(terminal_width())

@@ -18,25 +18,24 @@ if TYPE_CHECKING:
 def listed(
     instance: Instance,
     warnings: Sequence[str],
-    time_limit: float | None,
+    time_limit: float,
     cancel: Event,
-    publish: Callable[[Listing], None] | None = None,
+    publish: Callable[[Listing], None],
 ) -> Listing:
-    """Return the listing with the slots in use over 24 hours. time_limit: in wall seconds.
+    """Return the listing with the slots in use over 24 hours.
 
-    publish: takes listings of the first starts before the others are planned.
+    time_limit: wall seconds of the simulation, and of the plan. publish: takes listings of the
+    first starts before the others are planned.
     """
-    from ...solver.outlook.outlook import Outlook, StepLimits, outlook, starts_in_steps
+    from ...solver.outlook.outlook import Outlook, StepLimits, starts_in_steps
 
     def made(found: Outlook) -> Listing:
         times = hours(instance.now, DAY)
         usage = free_when(instance, found.configured.values(), times)
         return replace(listing_of(instance, found, warnings), usage=usage)
 
-    if publish is None or time_limit is None:
-        return made(outlook(instance, time_limit=time_limit, cancel=cancel))
+    def take(found: Outlook) -> None:
+        publish(made(found))
+
     limits = StepLimits(configured=time_limit, plan=time_limit)
-    found = starts_in_steps(
-        instance, lambda part: publish(made(part)), limits, cancel=cancel, skip_plan=cancel
-    )
-    return made(found)
+    return made(starts_in_steps(instance, take, limits, cancel=cancel, skip_plan=cancel))

@@ -246,8 +246,8 @@ def unheeded_by_the_loop(
 
     It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces.
     """
-    found = unsupported_rules(instance, resolver, jobs)
-    return tuple(item for item in found if item.mark not in ("condition", "alternative"))
+    found = unsupported_rules(instance, resolver, jobs, conditions={})
+    return tuple(item for item in found if item.mark != "alternative")
 
 
 def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
