@@ -299,9 +299,6 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-# ``slotwise simulate``: the simulated scheduler on an instance or on a recorded workload.
-
-
 @dataclass(frozen=True, slots=True)
 class LoopOptions(WorkloadOptions, Resuming):
     """Options of the simulated scheduler."""

@@ -186,8 +186,6 @@ class TopApp(App[None]):
         self.signalled = number
         self.exit()
 
-    # What is read and planned.
-
     def _tick(self) -> None:
         late = self.every is not None and time.monotonic() - self._read_at >= self.every
         if self._planning is None and (late or self.source.stamp() != self._stamp):
@@ -237,8 +235,6 @@ class TopApp(App[None]):
             parts += [ago, self.listing.note, *(f"warning: {w}" for w in self.listing.warnings[:1])]
             parts += ["the limit came before every job was examined"] * self.listing.truncated
         return "; ".join(printable(part) for part in parts if part)
-
-    # What is shown.
 
     def on_resize(self) -> None:
         """Put the chosen job right of or below the table, and use the whole width."""
@@ -339,8 +335,6 @@ class TopApp(App[None]):
         known = [] if self.listing is None else [j for j in self.listing.jobs if j.job == key]
         lines = [printable(line) for job in known for line in job.lines]
         return "\n".join([*lines, answer or f"{PLANNING} …"])
-
-    # What keys do.
 
     def action_move(self, step: str) -> None:
         """Move the chosen row as the table does with a key of its own."""
