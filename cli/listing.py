@@ -105,6 +105,8 @@ class JobChoice:
     only: Mapping[str, str] = field(default_factory=dict)
     #: Words that a row must have.
     words: str = ""
+    #: Whether times are of the clock, else counted from now.
+    by_clock: bool = True
 
     def of(self, jobs: Sequence[ListedJob]) -> list[ListedJob]:
         """Return the rows; equal values stay in priority order, jobs without a start are last."""
@@ -206,7 +208,7 @@ def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
 
 
 def cell_of(item: ListedJob, name: str, by_clock: bool = True) -> str:
-    """Return the text of a column. by_clock: times are of the clock, else from now."""
+    """Return the text of a column. by_clock: times are of the clock, else counted from now."""
     if name == "waits for":
         return short_reason(item.waits_for)
     if name in ("configured", "possible"):

@@ -43,8 +43,6 @@ from .about import (
 from .planned import listed
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from ...model.instance import Instance
     from ...model.progress import Progress
     from ...solver.advice.explain import Explanation
@@ -54,7 +52,7 @@ SORTS: Final[tuple[Column, ...]] = get_args(Column)
 TICK, REST = 0.25, 0.5
 
 
-class Shown(ModalScreen[None]):
+class TextScreen(ModalScreen[None]):
     """A text in front of the table; of a job or a question it changes as the answer comes."""
 
     BINDINGS: ClassVar = [Binding("escape,q,enter,h,w", "dismiss", "back")]
@@ -83,10 +81,10 @@ class Listed(Message):
 class Answered(Message):
     """The answer to a question on a state of the cluster, or how far it is.
 
-    key: the explained job, or SLOTS. answer: a text, or the explanation.
+    key: the explained job, or SLOTS. answer: a text, or the explanation; None: it was stopped.
     """
 
-    def __init__(self, of: Instance, key: str, answer: Explanation | str) -> None:
+    def __init__(self, of: Instance, key: str, answer: Explanation | str | None) -> None:
         super().__init__()
         self.of, self.key, self.answer = of, key, answer
 
@@ -160,10 +158,8 @@ class TopApp(App[None]):
         self._began = self._read_at = time.monotonic()
         self._planning: Worker[None] | None = None
         self._filtering = False
-        self._by_clock = True
         #: Answers on the present state, by key.
         self._answers: dict[str, Explanation | str] = {}
-        self._rest: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Build the page."""
@@ -267,7 +263,7 @@ class TopApp(App[None]):
 
     def _cell(self, item: ListedJob, name: str) -> str:
         """Return the text of a column; of what is not planned yet that it is being planned."""
-        text = cell_of(item, name, self._by_clock)
+        text = cell_of(item, name, self.choice.by_clock)
         is_open = text == "not examined" or (text == "-" and name == "possible")
         return "planning …" if is_open and self._planning is not None else text
 
@@ -286,18 +282,16 @@ class TopApp(App[None]):
             commands = commands_of(listing.instance, job.job, answer)
             text = "\n".join(job_lines(listing.instance, job, answer, commands))
         self.query_one("#about", Static).update(Text(printable(text)))
-        if self._rest is not None:
-            self._rest.stop()
-        self._rest = self.set_timer(REST, self._explain)
-
-    def _explain(self) -> None:
-        """Explain the chosen job unless that is done or being done."""
-        job, listing = self._job(), self.listing
         if job is not None and listing is not None and job.job not in self._answers:
             self._answers[job.job] = ""
             self._answer(job.job, partial(self._explanation, listing.instance, job.job))
 
-    def _explanation(self, of: Instance, job: str, cancel: Flag) -> Explanation:
+    def _explanation(self, of: Instance, job: str, cancel: Flag) -> Explanation | str:
+        """Return the explanation of a job that is still the chosen one after a rest."""
+        time.sleep(REST)
+        if cancel.is_set():
+            return ""
+
         def show(done: Progress) -> None:
             self.post_message(Answered(of, job, f"{PLANNING}: {done}"))
 
@@ -312,18 +306,20 @@ class TopApp(App[None]):
             answer = make(cancel)
         except SlotwiseError as error:
             answer = printable(str(error))
-        if not cancel.is_set():
-            self.post_message(Answered(of, key, answer))
+        self.post_message(Answered(of, key, None if cancel.is_set() else answer))
 
     @on(Answered)
     def _show_answer(self, event: Answered) -> None:
         if self.listing is None or event.of is not self.listing.instance:
             return
+        if event.answer is None:
+            self._answers.pop(event.key, None)
+            return
         self._answers[event.key] = event.answer
         job, screen = self._job(), self.screen
         if job is not None and job.job == event.key:
             self._about()
-        if isinstance(screen, Shown) and screen.key == event.key:
+        if isinstance(screen, TextScreen) and screen.key == event.key:
             screen.show(self._whole(event.key))
 
     def _whole(self, key: str) -> str:
@@ -401,16 +397,14 @@ class TopApp(App[None]):
 
     def action_times(self) -> None:
         """Write times of the clock, or counted from now."""
-        self._by_clock = not self._by_clock
-        self.show_listing()
+        self._choose(by_clock=not self.choice.by_clock)
 
     @on(DataTable.RowSelected)
     def action_explain(self) -> None:
         """Show the whole explanation of the chosen job."""
         job = self._job()
         if job is not None:
-            self._explain()
-            self.push_screen(Shown(job.job, self._whole(job.job)))
+            self.push_screen(TextScreen(job.job, self._whole(job.job)))
 
     def action_slots(self) -> None:
         """Show what could start now without delaying any job."""
@@ -426,7 +420,8 @@ class TopApp(App[None]):
 
         self._answers[SLOTS] = "trying what could start now …"
         self._answer(SLOTS, text)
-        self.push_screen(Shown(SLOTS, self._whole(SLOTS)))
+        # The question has stopped the explanation of the chosen job.
+        self.push_screen(TextScreen(SLOTS, self._whole(SLOTS)), lambda _: self._about())
 
     def action_copy(self, number: int) -> None:
         """Copy the command of a change that would help."""
@@ -441,7 +436,7 @@ class TopApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys and what the columns mean."""
-        self.push_screen(Shown("", HELP))
+        self.push_screen(TextScreen("", HELP))
 
 
 HELP = """\
