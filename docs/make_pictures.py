@@ -209,6 +209,8 @@ def top_page() -> str:
         os.environ.pop("NO_COLOR", None)  # a picture has colours
         app = Still(source, JobChoice(), None, 60.0)
     app.listing = listed(instance, (), 60.0, Event(), lambda part: None)
+    app.answers = dict.fromkeys((job.id for job in instance.pending), "")
+    app.answers[TOP_JOB] = sw.explain(instance, TOP_JOB, effort=2.0)
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:

@@ -159,7 +159,7 @@ class TopApp(App[None]):
         self._planning: Worker[None] | None = None
         self._filtering = False
         #: Answers on the present state, by key.
-        self._answers: dict[str, Explanation | str] = {}
+        self.answers: dict[str, Explanation | str] = {}
 
     def compose(self) -> ComposeResult:
         """Build the page."""
@@ -205,7 +205,7 @@ class TopApp(App[None]):
     def _take(self, event: Listed) -> None:
         """Show a listing; answers on another state are dropped."""
         if self.listing is None or event.listing.instance is not self.listing.instance:
-            self._answers = {}
+            self.answers = {}
         self.listing, self.problem = event.listing, ""
         self.show_listing()
 
@@ -278,12 +278,12 @@ class TopApp(App[None]):
         job, listing = self._job(), self.listing
         text = "No pending job is like that: Esc shows all."
         if job is not None and listing is not None:
-            answer = self._answers.get(job.job, "")
+            answer = self.answers.get(job.job, "")
             commands = commands_of(listing.instance, job.job, answer)
             text = "\n".join(job_lines(listing.instance, job, answer, commands))
         self.query_one("#about", Static).update(Text(printable(text)))
-        if job is not None and listing is not None and job.job not in self._answers:
-            self._answers[job.job] = ""
+        if job is not None and listing is not None and job.job not in self.answers:
+            self.answers[job.job] = ""
             self._answer(job.job, partial(self._explanation, listing.instance, job.job))
 
     def _explanation(self, of: Instance, job: str, cancel: Flag) -> Explanation | str:
@@ -313,9 +313,9 @@ class TopApp(App[None]):
         if self.listing is None or event.of is not self.listing.instance:
             return
         if event.answer is None:
-            self._answers.pop(event.key, None)
+            self.answers.pop(event.key, None)
             return
-        self._answers[event.key] = event.answer
+        self.answers[event.key] = event.answer
         job, screen = self._job(), self.screen
         if job is not None and job.job == event.key:
             self._about()
@@ -324,7 +324,7 @@ class TopApp(App[None]):
 
     def _whole(self, key: str) -> str:
         """Return what the page of a job, or of free slots, says now."""
-        answer = self._answers.get(key, "")
+        answer = self.answers.get(key, "")
         if not isinstance(answer, str):
             assert self.listing is not None
             return explanation_output(self.listing.instance, answer, "text")
@@ -418,7 +418,7 @@ class TopApp(App[None]):
             found = slots(of, until=DAY, time_limit=self.time_limit, cancel=cancel)
             return slots_text(of, found, False)
 
-        self._answers[SLOTS] = "trying what could start now …"
+        self.answers[SLOTS] = "trying what could start now …"
         self._answer(SLOTS, text)
         # The question has stopped the explanation of the chosen job.
         self.push_screen(TextScreen(SLOTS, self._whole(SLOTS)), lambda _: self._about())
@@ -428,7 +428,7 @@ class TopApp(App[None]):
         job, listing = self._job(), self.listing
         if job is None or listing is None:
             return
-        lines = commands_of(listing.instance, job.job, self._answers.get(job.job, ""))
+        lines = commands_of(listing.instance, job.job, self.answers.get(job.job, ""))
         line = lines[number - 1] if number <= len(lines) else ""
         if line:
             self.copy_to_clipboard(line)
