@@ -376,7 +376,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
     if not text:
         return
     if not text.startswith("-") and not is_rewritten(text):
-        found.notes.append(f"#BSUB {text} (line {found.line}: no option)")
+        found.unheeded.append(f"#BSUB {text} (line {found.line}: no option)")
         return
     try:
         words = deque(_split(text))
@@ -385,7 +385,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
         return
     _read_options(found, words)
     if words and last and not any(w.startswith("-") or is_rewritten(w) for w in words):
-        found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
+        found.unheeded.append(f"{' '.join(words)} (line {found.line}: no option)")
     elif words:
         found.complain(f"#BSUB: {words[0]!r} {no_option(words[0])}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import slotwise as sw
 from parsed_bsub import parse_bsub
 from slotwise import InputError
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
@@ -128,7 +129,6 @@ def test_what_a_line_overrides_in_its_script_is_noted() -> None:
     [
         ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option follows #BSUB)"),
         ("#bsub -n 4", "#bsub -n 4 (line 2: an option follows #BSUB)"),
-        ("#BSUB n 4", "#BSUB n 4 (line 2: no option)"),
     ],
 )
 def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
@@ -165,9 +165,22 @@ def test_a_time_of_day_without_a_date_is_left_out_where_that_is_asked_for() -> N
 
 
 @pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize("directive", ["mem=400G", '"-M 400G"', "-W 10 mem=400G", "M 400G"])
+def test_no_start_is_proved_without_a_word_that_is_no_option(directive: str) -> None:
+    """It was named, and the start that the job has without it was called proved."""
+    asked = sw.ask(
+        sw.loads("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n"),
+        f"#!/bin/sh\n#BSUB -n 2\n#BSUB {directive}\nrun\n",
+        method="optimal",
+    )
+    assert not asked.line.answer.proved
+    assert "(line 3: no option)" in str(asked.line.answer.omissions)
+
+
+@pytest.mark.behaviour("SUB-06")
 def test_a_word_that_is_no_option_ends_what_bsub_reads() -> None:
     found = bsub_line("#!/bin/sh\n#BSUB -W 10\n#BSUB -n 4 me@x.org\nrun\n")
-    assert (found.problems, found.notes) == ([], ["me@x.org (line 3: no option)"])
+    assert (found.problems, found.unheeded) == ([], ["me@x.org (line 3: no option)"])
     found = bsub_line("#!/bin/sh\n#BSUB -n 4 me@x.org\n#BSUB -W 10\nrun\n")
     assert "'me@x.org' is not an option" in found.problems[0].message
 

@@ -207,6 +207,8 @@ def test_what_is_nearly_a_directive_is_noted(live: sw.Instance, line: str, why: 
         ("-n3 --ntasks-per-node=2", 4, "span[ptile=2]", True),
         ("-N2 -n2 --ntasks-per-node=2 -c2", 8, "span[ptile=4]", True),
         ("-n1 --ntasks-per-node=2", 2, "span[ptile=2]", True),
+        ("-N2 -n8 --ntasks-per-node=2", 8, "span[ptile=2]", True),
+        ("-N1-2 -n8 --ntasks-per-node=3", 9, "span[ptile=3]", True),
         ("-N2 -n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
         ("-n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
         ("-N5 -n3", 3, "span[ptile=1]", False),
