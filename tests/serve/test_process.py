@@ -119,7 +119,7 @@ def test_mistakes_are_told_before_it_starts(
         ("--example", "joint-wins", "--store", "mysql://x"): "'mysql' is not supported for stores",
         ("--example", "joint-wins", "--store", "postgresql://a:b@h:port/x"): "is not a port",
         ("--example", "joint-wins", "--store", "postgresql://h:99999/x"): "no port 99999",
-        ("--example", "joint-wins", "--store", "postgresqlx://h"): "kept in 'postgresqlx'",
+        ("--example", "joint-wins", "--store", "postgresqlx://h"): "'postgresqlx' is not supported",
         (
             "--example",
             "joint-wins",
