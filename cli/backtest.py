@@ -72,7 +72,9 @@ class PastOfPool:
 
         of_lsf = kind_of(self.log) in ("acct", "events")
         if of_lsf and self.reading.default_limit is not None:
-            raise InputError(f"--default-limit: does not apply to {self.log}, which is no SWF log")
+            raise InputError(
+                f"--default-limit: does not apply to {self.log}, which is not an SWF log"
+            )
         found = read_log(self.log, self.reading)
         if of_lsf and self.procs is None:
             size = found.workload.max_procs

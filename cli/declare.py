@@ -72,7 +72,7 @@ def taking(names: str | None = None, /, **changed: Any) -> Taking:
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return the function as typer takes it: each record parameter becomes its options.
 
-    A parameter whose type is no record, and whose default is none of :func:`option`, stays.
+    A parameter whose type is not a record, and whose default is none of :func:`option`, stays.
     """
     records: dict[str, _Taken] = {}
     parameters: list[Parameter] = []

@@ -270,7 +270,7 @@ def calibration_of_file(path: Path | None) -> Calibration:
     try:
         record = json.loads(file_bytes(path))
     except (ValueError, RecursionError):
-        wrong = "is no JSON document: give the JSON that slotwise backtest printed"
+        wrong = "is not a JSON document: give the JSON that slotwise backtest printed"
         raise InputError([Problem(wrong, str(path))]) from None
     whole = isinstance(record, dict) and "checksum" in record
     if whole:

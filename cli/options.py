@@ -206,7 +206,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Any], None] | None]:
-    """Yield a status line on stderr for a search, None if stderr is no terminal."""
+    """Yield a status line on stderr for a search, None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -289,7 +289,7 @@ def progress_bar(
 
 @contextmanager
 def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each run; it prints nothing if stderr is no terminal.
+    """Yield a function to call after each run; it prints nothing if stderr is not a terminal.
 
     already: runs that were done before.
     """

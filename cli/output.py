@@ -1,4 +1,10 @@
-"""Output files: instances, records and checkpoints, written whole or not at all."""
+"""Output files: instances, records and checkpoints, written whole or not at all.
+
+The one way in which commands write files: whole or not at all, and what was there stays itself. A
+regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What is no
+regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a file that
+is this process's own standard output.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +40,6 @@ from .process import Exit
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-
-
-# The one way in which commands write files: whole or not at all, and what was there stays itself.
-#
-# A regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What
-# is no regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a
-# file that is this process's own standard output.
 
 
 #: Bytes of an output that is written in place that are kept in memory before they go to disk.

@@ -281,7 +281,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
 def _second(instance: Instance, text: str) -> int:
     """Return the second of --at.
 
-    Raises InputError for a text that is no time, and a stamp where the instance has no origin.
+    Raises InputError for a text that is not a time, and a stamp where the instance has no origin.
     """
     from datetime import datetime
 

@@ -299,9 +299,6 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-# ``slotwise simulate``: the simulated scheduler on an instance or on a recorded workload.
-
-
 @dataclass(frozen=True, slots=True)
 class LoopOptions(WorkloadOptions, Resuming):
     """Options of the simulated scheduler."""
@@ -408,7 +405,7 @@ def workload_of(source: Source, options: LoopOptions) -> Simulated:
         return workload(path, options)
     of_logs = values_of(options, "hosts", "cluster", "keep_going", "default_limit", "events")
     if idle := [name for name, value in of_logs.items() if value]:
-        raise _idle(idle, f"{path or 'the cluster of this machine'}, which is no log")
+        raise _idle(idle, f"{path or 'the cluster of this machine'}, which is not a log")
     instance = source.read_now()
     changes: Sequence[Change] = ()
     if options.changes is not None:

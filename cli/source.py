@@ -130,7 +130,7 @@ class Source:
 
     @property
     def watched(self) -> Path | None:
-        """Return the file that may change, None if it is no file."""
+        """Return the file that may change, None if it is not a file."""
         return None if self.is_live else self.path()
 
     def path(self, wanted: str = WANTED) -> Path:

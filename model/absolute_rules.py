@@ -36,8 +36,8 @@ def absolute_problems(instance: Instance) -> Iterator[Problem]:
                 yield Problem(message, path=where, undefined=True)
             elif name in group_of:
                 yield Problem(
-                    f"queue {name} is in the QUEUE_GROUP of {group_of[name]} already: "
-                    "a queue belongs to one group",
+                    f"queue {name} is already in the QUEUE_GROUP of {group_of[name]}: a queue "
+                    f"belongs to one group",
                     path=where,
                 )
             else:
@@ -46,7 +46,7 @@ def absolute_problems(instance: Instance) -> Iterator[Problem]:
             if name in crossed:
                 yield Problem(
                     f"queue {name} has absolute priority and is in the cross-queue set of "
-                    f"{crossed[name]}: write QUEUE_GROUP in the place of FAIRSHARE_QUEUES",
+                    f"{crossed[name]}: write QUEUE_GROUP instead of FAIRSHARE_QUEUES",
                     path=f"{path}.APS_PRIORITY",
                 )
             if name in by_name and by_name[name].slot_pool:
@@ -95,7 +95,7 @@ def absolute_warnings(instance: Instance) -> Iterator[Problem]:
         for queue in islice(between, limits().errors):
             yield Problem(
                 f"priority {queue.priority} of queue {queue.name} falls inside {low}-{high}, the "
-                f"range of the APS group of {group.parent}: the whole group is taken to come at "
+                f"range of the APS group of {group.parent}: the whole group is dispatched at "
                 f"priority {high}",
                 path=f"queues[{instance.queues.index(queue)}].PRIORITY",
             )
@@ -113,7 +113,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
         return
     if parent != queue.name:
         yield Problem(
-            f"queue {queue.name}: its own APS_PRIORITY is ignored, its jobs stand in the group "
+            f"queue {queue.name}: its own APS_PRIORITY is ignored, its jobs belong to the group "
             f"of {parent}",
             path=f"{path}.APS_PRIORITY",
         )
@@ -128,7 +128,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
     if "FS" in formula.weights and not queue.user_shares:
         yield Problem(
             f"queue {queue.name}: factor FS has weight {formula.weights['FS']:g} and counts as 0, "
-            "because the queue has no FAIRSHARE: define FAIRSHARE or leave FS out",
+            "because the queue has no FAIRSHARE: define FAIRSHARE or remove FS",
             path=where,
         )
     for factor in formula.idle:
@@ -143,7 +143,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
             if not any(part in formula.metrics for part in (name, *FACTORS.get(name, ()))):
                 yield Problem(
                     f"queue {queue.name}: {section} of {name} has no effect, because {name} has no "
-                    f"weight: give {name} a WEIGHT, or leave it out of {section}",
+                    f"weight: give {name} a WEIGHT, or remove it from {section}",
                     path=where,
                 )
 

@@ -465,10 +465,10 @@ def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Param
     if not family or params.reserve_per_slot:
         return params, ""
     if family == "OpenLava":
-        what = "rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"
+        what = "rusage[mem] is counted per slot, as in OpenLava (--rusage host: per host)"
         return replace(params, reserve_per_slot=True), what
     return params, (
-        "rusage[mem] is counted per host, and early versions of volclava count it per slot "
+        "rusage[mem] is counted per host; early versions of volclava count it per slot "
         "(--rusage slot)"
     )
 

@@ -27,7 +27,7 @@ _FOLDERS: ContextVar[tuple[str, tuple[str, ...]] | None] = ContextVar("confined"
 def confined(folder: Path | None) -> Iterator[None]:
     """Refuse all files outside `folder` within the block; None changes nothing.
 
-    Raises InputError if it is no folder.
+    Raises InputError if it is not a folder.
     """
     if folder is None:
         yield
@@ -35,7 +35,7 @@ def confined(folder: Path | None) -> Iterator[None]:
     check_inside(folder)
     if not os.path.isdir(folder):
         raise InputError(
-            [Problem("is no folder (--confine): give an existing folder", str(folder))]
+            [Problem("is not a folder (--confine): give an existing folder", str(folder))]
         )
     with within(_FOLDERS, (str(folder), (os.path.realpath(folder), _SHIPPED))):
         yield
@@ -63,4 +63,4 @@ def check_inside(path: str | Path, source: str = "") -> None:
     """
     found = _FOLDERS.get()
     if found is not None and not is_inside(path):
-        raise InputError([Problem(f"lies outside {found[0]} (--confine)", source or str(path))])
+        raise InputError([Problem(f"is outside {found[0]} (--confine)", source or str(path))])

@@ -75,7 +75,7 @@ class JobReference:
 
     #: Job id, or job name with or without ``*`` at its end.
     name: str
-    #: Whether the name was quoted, so that it is no number even if it looks like one.
+    #: Whether the name was quoted, so that it is not a number even if it looks like one.
     quoted: bool = False
     #: Indices of elements, () for the whole array.
     ranges: tuple[range, ...] = ()
@@ -234,7 +234,7 @@ class _ConditionReader:
         return token
 
     def _unexpected(self, token: _Token, expected: str) -> DependencyError:
-        what = f"unexpected {token.text!r}" if token.text else "the condition ends too early"
+        what = f"unexpected {token.text!r}" if token.text else "the condition is incomplete"
         return self._wrong(what, token.place, expected)
 
     def whole(self) -> Condition:
@@ -265,7 +265,7 @@ class _ConditionReader:
             return self._test()
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self._wrong(f"is nested more than {DEEPEST} deep", token.place)
+            raise self._wrong(f"is nested more than {DEEPEST} levels deep", token.place)
         self._take()
         if token.text == "!":
             found: Condition = Negation(self._negated())

@@ -107,7 +107,7 @@ def aborted(instance: Instance, job: Job) -> str:
     assert job.deadline is not None
     at = clock_text(instance, job.deadline)
     if last_start(instance, job) == job.deadline - 1:
-        text = f"its termination time (-t {at}) is over: LSF aborts it"
+        text = f"its termination time (-t {at}) has passed: LSF aborts it"
     else:
         text = f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
     return _in_words(instance, text)

@@ -33,7 +33,7 @@ class Cancelled(SlotwiseError):
     """A call was cancelled, or its limit came, before it had any answer."""
 
     def __init__(
-        self, why: str = "cancelled", when: str = "while the instance was still being looked at"
+        self, why: str = "cancelled", when: str = "while the instance was still being checked"
     ) -> None:
         super().__init__(f"{why} {when}")
 

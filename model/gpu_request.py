@@ -101,7 +101,7 @@ def gpu_request(
 
     cluster: LSB_GPU_REQ, the last level. unit: LSF_UNIT_FOR_LIMITS. separately: each option comes
     from the first level that has it; otherwise the first level counts as a whole. Raises InputError
-    for a text that is no GPU requirement.
+    for a text that is not a GPU requirement.
     """
     told = [text for text in (*levels, cluster) if text.strip() not in ("", NOTHING_OF_ITS_OWN)]
     return _request(tuple(told if separately else told[:1]), unit)

@@ -119,7 +119,7 @@ def take_names(number: int) -> None:
     """Count names before ranges are expanded; raises ValueError beyond the limit."""
     count = _COUNT.get() or _Count()
     if count.names + number > limits().names:
-        raise ValueError(f"stands for more than {limits().names:,} names in all (--max-names)")
+        raise ValueError(f"expands to more than {limits().names:,} names in all (--max-names)")
     count.names += number
 
 

@@ -1,4 +1,9 @@
-"""Submitted jobs, running jobs, application profiles and job arrays."""
+"""Submitted jobs, running jobs, application profiles and job arrays.
+
+Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01). An element is a job of its own, with the id
+``101[3]``; all elements of an array share their other fields. Files, tables and submissions show an
+array as one entry.
+"""
 
 from __future__ import annotations
 
@@ -130,12 +135,12 @@ class Job:
 
     @property
     def array_id(self) -> str | None:
-        """Return the array id ``101`` for an element ``101[3]``; None if it is no element."""
+        """Return the array id ``101`` for an element ``101[3]``; None if it is not an element."""
         return array_of(self.id)
 
     @property
     def array_index(self) -> int | None:
-        """Return the index 3 for an element ``101[3]``; None if it is no element."""
+        """Return the index 3 for an element ``101[3]``; None if it is not an element."""
         return None if self.array_id is None else int(self.id.partition("[")[2][:-1])
 
     @property
@@ -221,12 +226,6 @@ def job_groups_of(name: str) -> tuple[str, ...]:
     return tuple("/" + "/".join(parts[: n + 1]) for n in range(len(parts)))
 
 
-# Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01).
-#
-# An element is a job of its own, with the id ``101[3]``; all elements of an array share their
-# other fields. Files, tables and submissions show an array as one entry.
-
-
 #: Argument of -J: ``name[elements]%limit``; the name may be empty.
 _NAMED = re.compile(r"(?P<name>[^\[\]]*)(?P<spec>\[[^\[\]]*\](?:\s*%.*)?)\s*\Z", re.DOTALL)
 _SPEC = re.compile(r"\s*(?P<list>[^\[\]%]*)(?:%(?P<limit>[^%]*))?\Z", re.DOTALL)
@@ -275,7 +274,7 @@ class ArraySpec:
 
 
 def parse_array(text: str, largest: int = DEFAULT_LARGEST) -> tuple[str, ArraySpec | None]:
-    """Return the name of ``bsub -J`` and its elements, None if the job is no array.
+    """Return the name of ``bsub -J`` and its elements, None if the job is not an array.
 
     largest: MAX_JOB_ARRAY_SIZE. Raises ValueError for a list of elements that bsub refuses.
     """
@@ -338,12 +337,12 @@ def _limit_of(given: str | None, text: str) -> int | None:
 def _range_of(part: str, text: str, smallest: int) -> range:
     found = _RANGE.match(part)
     if found is None:
-        raise ValueError(f"{text!r}: {part.strip()!r} is no index: write 3, 1-10 or 1-10:2")
+        raise ValueError(f"{text!r}: {part.strip()!r} is not an index: write 3, 1-10 or 1-10:2")
     first = int(found[1])
     last = first if found[2] is None else int(found[2])
     step = 1 if found[3] is None else int(found[3])
     if first < smallest or step < 1 or last < first:
-        raise ValueError(f"{text!r}: {part.strip()!r} is no range: indices rise from 1 on")
+        raise ValueError(f"{text!r}: {part.strip()!r} is not a range: indices rise from 1 on")
     found_range = range(first, last + 1, step)
     return range(first, found_range[-1] + 1, step)
 
@@ -402,7 +401,7 @@ def _range_text(part: range) -> str:
 
 
 def array_of(id: str) -> str | None:
-    """Return the array id ``101`` for the id ``101[3]``; None if it is no element."""
+    """Return the array id ``101`` for the id ``101[3]``; None if it is not an element."""
     if not id.endswith("]"):
         return None
     head, bracket, tail = id.partition("[")

@@ -313,7 +313,7 @@ class PlanChange:
 
 
 class _Indexed:
-    """Base class with a slot for an index that is no field, so that it is neither compared nor
+    """Base class with a slot for an index that is not a field, so that it is neither compared nor
     written.
     """
 
@@ -485,7 +485,7 @@ class Plan(_Indexed, JobTable[PlannedJob]):
         return html_table(f"{self.method}, {self.objective}: {self.status}", head, rows)
 
     def _time_text(self, time: int | None) -> str | None:
-        """Return the ISO stamp of a time, or the time from now if the origin is no date."""
+        """Return the ISO stamp of a time, or the time from now if the origin is not a date."""
         if time is None:
             return None
         return iso_time(self.origin, time) or f"in {duration_text(time - self.now)}"

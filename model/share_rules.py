@@ -1,4 +1,9 @@
-"""Rules of shares, groups, partitions, pools and priorities (FSH-01 … FSH-13, QBF-01)."""
+"""Rules of shares, groups, partitions, pools and priorities (FSH-01 … FSH-13, QBF-01).
+
+Past use of share accounts and of queues in slot pools (FSH-02, FSH-03, QBF-07). An instance gives
+it because running jobs alone do not determine it: the priority of an account depends on use by
+finished jobs too.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +36,6 @@ from .shares import (
     queue_sets,
     share_tree,
 )
-
-# Past use of share accounts and of queues in slot pools (FSH-02, FSH-03, QBF-07). An instance gives
-# it because running jobs alone do not determine it: the priority of an account depends on use by
-# finished jobs too.
 
 
 @dataclass(frozen=True, slots=True)
@@ -658,13 +659,13 @@ class _PoolMembers:
         if queue.preemptive is not None or queue.preemptable is not None or preempted:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
-                "preemptable: leave it out of PREEMPTION or of the pool",
+                "preemptable: remove it from PREEMPTION or from the pool",
                 path=path,
             )
         if queue.fairshare_queues or queue.name in self._listed:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in "
-                "cross-queue fairshare: leave it out of FAIRSHARE_QUEUES or of the pool",
+                "cross-queue fairshare: remove it from FAIRSHARE_QUEUES or from the pool",
                 path=f"{path}.SLOT_POOL",
             )
 
@@ -739,7 +740,7 @@ def association_problems(instance: Instance) -> Iterator[Problem]:
         place = f"associations[{number}]"
         key = item.account, item.user, item.partition
         if key in seen:
-            yield Problem(f"{item.title} is given already", path=f"{place}.account")
+            yield Problem(f"{item.title} is already given", path=f"{place}.account")
         seen.add(key)
         if item.user and item.account not in parents:
             known = nearest(item.account, parents)

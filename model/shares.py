@@ -13,6 +13,9 @@ Decisions where the documents are silent:
 * Who is named alone and is also in a ``group@`` of the same list has only the account of his name;
   who is in two ``group@`` has the account of the first.
 * Who is named alone and is in a group that shares collectively has both (FSH-13).
+
+Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 … QBF-01). Their
+validity rules are in ``share_rules.py``.
 """
 
 from __future__ import annotations
@@ -324,10 +327,6 @@ class _Level:
         return level.node(name, shares)
 
 
-# Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 … QBF-01).
-# Their validity rules are in ``share_rules.py``.
-
-
 @dataclass(frozen=True, slots=True)
 class QueueSet:
     """Queues that share one policy: a fairshare queue alone, or a cross-queue set (FSH-09)."""
@@ -367,7 +366,7 @@ def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
     """Return every queue-level policy, in the order of the queues that define them.
 
     FAIRSHARE of a queue that another one lists is ignored, as documented. In a queue with absolute
-    priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
+    priority QUEUE_GROUP counts instead of FAIRSHARE_QUEUES.
     """
     listed = {name for queue in instance.queues for name in _sharing(queue)}
     return tuple(

@@ -85,7 +85,7 @@ def slurm_settings(key: str, value: str, scheduler_parameters: str) -> list[tupl
 
 
 def _of_one_key(key: str, value: str) -> tuple[str, str]:
-    """Return a setting that is no word of SchedulerParameters as key and value of a file.
+    """Return a setting that is not a word of SchedulerParameters as key and value of a file.
 
     Raises ValueError: for a limit of time, of which a file has two in one key; a setting without
     its partition; a setting that decides how listings are read; one of priority, fairshare or

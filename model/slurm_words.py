@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: A change of a request as a suggestion has it, its words for sbatch, and the field of ``scontrol
 #: update`` with its value, "" if the job has to be submitted again. Slurm changes the tasks, the
-#: nodes and the CPUs of a job each alone, so that a number of slots is no single field.
+#: nodes and the CPUs of a job each alone, so that a number of slots is not a single field.
 _CHANGES = tuple(
     (re.compile(ours), words, update)
     for ours, words, update in (
@@ -114,7 +114,7 @@ _TITLES = {
 PARTITION_KEYS = {"PRIORITY": "PriorityTier", "HOSTS": "Nodes", "HJOB_LIMIT": "MaxCPUsPerNode"}
 #: Sections of an instance that Slurm calls otherwise.
 SECTION_NAMES = {f"{word}s": f"{unit}s" for word, unit in _UNITS if word != "slot"}
-#: Words of a refused request that are no names in quotes.
+#: Words of a refused request that are not names in quotes.
 _REFUSALS = (
     (re.compile(r"^-W:"), "--time:"),
     (re.compile(r"^-q:"), "--partition:"),
@@ -257,7 +257,7 @@ def _texts(item: object) -> set[str]:
     return set().union(*map(_texts, item)) if isinstance(item, Iterable) else set()
 
 
-#: A word for a unit in any number and any case, which is no part of a name.
+#: A word for a unit in any number and any case, which is not part of a name.
 _UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!'(?!s\b)|\w|[./]\w|-(?!hours))"
 
 

@@ -193,7 +193,7 @@ def plan(
     looked at; the plan is then `cut` (`docs/limits.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
     Raises UnknownNameError for a method or objective that does not exist, InputError for a job that
-    the objective cannot weigh and for limits that are no numbers or too small.
+    the objective cannot weigh and for limits that are not numbers or too small.
     """
     if method not in METHODS:
         raise UnknownNameError.among("method", method, METHODS)
@@ -536,7 +536,7 @@ def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
 
 
 def check_margin(margin: int) -> None:
-    """Raise InputError where a margin is no number of seconds."""
+    """Raise InputError where a margin is not a number of seconds."""
     if type(margin) is not int or not 0 <= margin <= MAX_MARGIN:
         raise InputError(f"margin is {margin!r}: give whole seconds, 0 to {MAX_MARGIN}")
 

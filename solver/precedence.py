@@ -204,9 +204,6 @@ class Precedence:
         asking = [job for job in instance.pending if job.dependency]
         if not asking:
             return NOTHING
-        for known, read in _LATEST:
-            if known == instance:  # quickly, as most of their parts are identical
-                return read
         reader = _Conditions(instance)
         found = {}
         for at, job in enumerate(asking):
@@ -218,10 +215,7 @@ class Precedence:
             for name in set(stuck) & set(found):
                 found[name] = Awaited(Known(None, NEVER_SATISFIED))
                 waits_for[name] = ()
-        made = cls(found)
-        if len(asking) > POLLED:
-            _LATEST[:] = [(instance, made), *_LATEST[:1]]
-        return made
+        return cls(found)
 
     def waits_for(self) -> dict[str, tuple[str, ...]]:
         """Return the pending jobs on which each job depends."""
@@ -261,9 +255,6 @@ def _waits_for(releases: Mapping[str, Awaited]) -> dict[str, tuple[str, ...]]:
 
 
 NOTHING = Precedence()
-#: The two large instances whose conditions were read last, with these: each step of a plan asks
-#: for them, of the instance and of the one that the loop makes of it.
-_LATEST: list[tuple[Instance, Precedence]] = []
 
 
 class _Conditions:

@@ -85,7 +85,7 @@ def _children() -> list[int]:
             with open(f"/proc/{name}/stat", "rb") as file:
                 if int(file.read(4096).rpartition(b")")[2].split()[1]) == os.getpid():
                     found.append(int(name))
-        # The entry is no process, or the process no longer exists.
+        # The entry is not a process, or the process no longer exists.
         except (OSError, ValueError, IndexError):
             continue
     return found

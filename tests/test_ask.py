@@ -210,7 +210,7 @@ def test_explain_offers_no_queue_that_cuts_the_job_short() -> None:
 
 def test_bsub_refuses_more_cpu_time_than_the_queue_gives() -> None:
     instance = loads(QUEUES.replace("name: QUEUE", "name: other, CPULIMIT: 60"))
-    with pytest.raises(sw.InputError, match="takes jobs of 1h of CPU time at most"):
+    with pytest.raises(sw.InputError, match="accepts jobs of 1h of CPU time at most"):
         sw.ask(instance, "-q other -c 2:00", method="time-based")
 
 
@@ -249,7 +249,7 @@ def test_whole_hosts_need_no_queue_for_exclusive_jobs() -> None:
         "running: [{id: 1, start: 0, run_limit: 1h, allocation: 1*n1}]\n"
         "pending: [{id: 2, bsub: -n 4 -W 60}]\n"
     )
-    with pytest.raises(sw.InputError, match="takes no exclusive jobs"):
+    with pytest.raises(sw.InputError, match="accepts no exclusive jobs"):
         sw.ask(loads(text), "-x -n 2", method="time-based")
     for method in ("time-based", "optimal"):
         answer = sw.ask(loads(text), "-nnodes 2 -W 10", method=method)
@@ -269,10 +269,10 @@ def test_the_first_queue_of_a_list_that_takes_the_job_counts() -> None:
     assert answer.line.shown["queue"] == "night"
     assert answer.notes == (
         "-q nosuch (unknown queue 'nosuch')",
-        "-q short (-W: queue short takes jobs of 1h at most (RUNLIMIT))",
+        "-q short (-W: queue short accepts jobs of 1h at most (RUNLIMIT))",
         "-q day (night takes the job)",
     )
-    with pytest.raises(sw.InputError, match="short takes jobs of 1h"):
+    with pytest.raises(sw.InputError, match="short accepts jobs of 1h"):
         sw.ask(loads(TEXT), "-W 3:00 -q 'short nosuch'", method="time-based")
 
 

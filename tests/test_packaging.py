@@ -68,7 +68,7 @@ def test_data_files_are_package_data() -> None:
 
 
 def test_files_of_the_fictitious_site_are_package_data() -> None:
-    """They stand in folders that are no packages."""
+    """They stand in folders that are not packages."""
     folder = ROOT / "instances"
     patterns = SETUPTOOLS["package-data"]["slotwise.instances"]
     shipped = {file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}
@@ -78,7 +78,7 @@ def test_files_of_the_fictitious_site_are_package_data() -> None:
 
 
 def test_files_of_the_page_are_package_data() -> None:
-    """Templates, scripts and libraries stand in folders that are no packages."""
+    """Templates, scripts and libraries stand in folders that are not packages."""
     folder = ROOT / "cli" / "report"
     patterns = SETUPTOOLS["package-data"]["slotwise.cli.report"]
     shipped = {file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}

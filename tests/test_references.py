@@ -267,7 +267,7 @@ BY_TEXTUAL = ("on_", "action_")
 
 
 def test_the_product_uses_what_it_defines() -> None:
-    """What only tests use, or nobody, is no part of the product."""
+    """What only tests use, or nobody, is not part of the product."""
     used: Counter[str] = Counter()
     for path in sources().values():
         used.update(look(path).said)
@@ -286,7 +286,7 @@ ONCE = ("MINUTE", "HOUR", "DAY", "WEEK", "NEVER")
 
 
 def test_units_of_time_have_one_home() -> None:
-    """HOUR is the same number everywhere, and NEVER is no constant at all."""
+    """HOUR is the same number everywhere, and NEVER is not a constant at all."""
     homes = [
         (name, str(path.relative_to(ROOT)))
         for path in sources().values()

@@ -106,6 +106,30 @@ def test_a_suspension_moves_the_end(form: str, tmp_path: Path) -> None:
     assert (row.as_configured, row.possible, row.proved) == (3000, 3000, True)
 
 
+OVERDUE: dict[str, Callable[[Path], sw.Instance]] = {
+    "FINISH_TIME": lambda at: _lsf(at, _columns(FINISH_TIME="Mar  2 09:50 L")),
+    "RUNTIMELIMIT": lambda at: _lsf(at, _columns(RUNTIMELIMIT="20.0")),
+    "RUNLIMIT of the queue": lambda at: _lsf(at, _columns(RUNTIMELIMIT=""), ", RUNLIMIT: 20"),
+    "COMPLETING": lambda at: instance_of(
+        {name: text.replace("RUNNING", "COMPLETING") for name, text in _slurm(
+            "TimeLimit=01:00:00 StartTime=2026-03-02T09:30:00 EndTime=2026-03-02T09:59:00"
+        ).items()}
+    ),
+    "EndTime": lambda at: instance_of(
+        _slurm("TimeLimit=00:20:00 StartTime=2026-03-02T09:30:00 EndTime=2026-03-02T09:50:00")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.behaviour("GAT-02")
+@pytest.mark.parametrize("form", OVERDUE)
+def test_no_start_behind_a_job_that_should_have_ended_is_proved(form: str, tmp_path: Path) -> None:
+    """Its end was taken to be in one second, or at a limit beyond the end that is printed."""
+    row = sw.outlook(OVERDUE[form](tmp_path))["2"]
+    assert not row.proved
+    assert [item for item in row.cautions if "should have finished" in item.what]
+
+
 @pytest.mark.parametrize("form", ["never suspended", "seconds of two clocks"])
 def test_without_a_suspension_the_run_limit_counts_from_the_start(
     form: str, tmp_path: Path

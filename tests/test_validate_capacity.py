@@ -280,7 +280,7 @@ def test_the_overcommitment_of_running_jobs_is_told_and_no_planned_job_blamed() 
     """Slots as the reader of files tells them; memory, which is only estimated, not at all."""
     crowd = tuple(running(f"r{i}", {"A": 3}, "rusage[mem=900]") for i in range(2))
     instance = problem(job("j", 1, "rusage[mem=50]"), hosts=MEMORY, running=crowd)
-    told = "running: A has 4 slots, the running jobs hold 6"
+    told = "running: A has 4 slots, its running jobs use 6"
     assert faults(instance, {"j": (0, {"B": 1})}) == [told]
     assert faults(instance, {"j": (0, {"A": 1})}) == [
         told,

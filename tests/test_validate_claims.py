@@ -330,7 +330,7 @@ RIGHT = {
 @pytest.mark.parametrize("objective", RIGHT)
 def test_every_objective_is_recomputed(objective: str) -> None:
     right, late = RIGHT[objective], LATE
-    if objective != "tardiness":  # elsewhere -t is no due date
+    if objective != "tardiness":  # elsewhere -t is not a due date
         plain = (replace(job, deadline=None) for job in LATE.pending)
         late = replace(LATE, pending=tuple(plain))
     claim = {"objective": objective, "method": "optimal"}
@@ -366,8 +366,8 @@ def test_a_proof_needs_a_bound_that_is_the_value(objective: str, status: str) ->
 
 
 def test_claims_that_are_no_numbers() -> None:
-    assert faults(TWO, GOOD, value=float("nan")) == ["value: value nan is no number"]
-    assert faults(TWO, GOOD, value=float("inf")) == ["value: value inf is no number"]
+    assert faults(TWO, GOOD, value=float("nan")) == ["value: value nan is not a number"]
+    assert faults(TWO, GOOD, value=float("inf")) == ["value: value inf is not a number"]
     assert faults(TWO, GOOD, bound=3.0) == ["value: bound 3 is claimed without a value"]
 
 

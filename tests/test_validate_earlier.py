@@ -97,7 +97,7 @@ def test_fractional_times_are_violations() -> None:
         plan = replace(sw.plan(IDLE, "optimal"), reservations=(broken, second))
         (found,) = validate(IDLE, plan)
         assert found.check == "entry"
-        assert f"its {name} 0.5 is no whole number" in found.message
+        assert f"its {name} 0.5 is not a whole number" in found.message
 
 
 def test_a_compound_plan_without_recorded_terms_is_split() -> None:

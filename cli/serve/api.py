@@ -188,7 +188,7 @@ class Answers:
         except InputError as error:
             return problem(400, str(error))
         except (ValueError, RecursionError):
-            return problem(400, "the body is no JSON in UTF-8")
+            return problem(400, "the body is not JSON in UTF-8")
         if state.polled is None:
             return problem(503, "no state of the cluster has been read yet")
         instance = state.polled.instance

@@ -32,7 +32,7 @@ class RowChange:
     """The last change of a pending job between two polls."""
 
     kind: ChangeKind
-    #: Seconds by which the start moved, 0 if it is no move.
+    #: Seconds by which the start moved, 0 if it is not a move.
     by: int
     #: What happened between the polls that may be the reason, "" if nothing is known.
     because: str

@@ -209,7 +209,7 @@ def _url(text: str) -> URL:
         except (ArgumentError, NoSuchModuleError) as error:
             wrong = str(error)
         except ValueError:
-            wrong = "the word after its last colon is no port"
+            wrong = "the word after its last colon is not a port"
     known = "give postgresql+psycopg://USER@HOST/NAME, or a file"
     raise InputError(f"the URL of the store is invalid: {wrong}: {known}")
 
@@ -217,8 +217,8 @@ def _url(text: str) -> URL:
 def connected(target: str | Path, *, create: bool) -> Engine:
     """Return an engine for a store, with the file checked.
 
-    create: a file that does not exist is made. Raises InputError for a file that is no store or is
-    damaged, and for a database that cannot be reached.
+    create: a file that does not exist is made. Raises InputError for a file that is not a store
+    or is damaged, and for a database that cannot be reached.
     """
     text = str(target)
     if "://" in text:
@@ -274,14 +274,16 @@ def _check_file(path: Path, *, create: bool) -> None:
         wrong = f"cannot be read: {error.strerror}; {_WANTED}"
         raise InputError([Problem(wrong, str(path))]) from None
     if head and not head.startswith(SQLITE_HEAD):
-        raise InputError([Problem(f"is no store: it is no SQLite file; {_WANTED}", str(path))])
+        raise InputError(
+            [Problem(f"is not a store: it is not an SQLite file; {_WANTED}", str(path))]
+        )
     if head and int.from_bytes(head[_ID]) != APPLICATION:
         found = "it is an SQLite file of another program"
-        raise InputError([Problem(f"is no store: {found}; {_WANTED}", str(path))])
+        raise InputError([Problem(f"is not a store: {found}; {_WANTED}", str(path))])
 
 
 def writer_lock(target: str | Path) -> BinaryIO | None:
-    """Return a file that is locked while a process writes a store, or None if it is no file.
+    """Return a file that is locked while a process writes a store, or None if it is not a file.
 
     The lock lasts until the file is closed. Raises InputError if another process writes the store.
     """

@@ -127,7 +127,7 @@ _OF_ALL: Final = (400, 401, 403, 414, 421)
 def answers_of(
     body: type | str, *more: int, is_open: bool = False, unknown: type = Refused
 ) -> dict[int | str, Any]:
-    """Return the answers of a path by status. body: of 200; a media type if it is no record.
+    """Return the answers of a path by status. body: of 200; a media type if it is not a record.
 
     more: statuses of this path alone. is_open: whether it needs no access. unknown: body of 404.
     """

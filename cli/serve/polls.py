@@ -126,7 +126,7 @@ def state_source(source: Source, living: Callable[[str], StateSource]) -> StateS
         raise InputError("serve reads its source again and again, and standard input only once")
     path = source.path()
     check_inside(path)
-    with suppress(OSError):  # a name that is too long is no folder: its reader says so
+    with suppress(OSError):  # a name that is too long is not a folder: its reader says so
         if path.is_dir():
             return SnapshotFolder(path)
     return WatchedSource(source.read_with_warnings, source.name, path)

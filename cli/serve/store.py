@@ -232,7 +232,9 @@ class Store:
             has_tables = inspect(connection).has_table(META.name)
             if not has_tables:
                 if not create:
-                    raise self._refused("is no store", "a database without the tables of a store")
+                    raise self._refused(
+                        "is not a store", "a database without the tables of a store"
+                    )
                 TABLES.create_all(connection)
                 facts = {"format": FORMAT, "version": str(VERSION)}
                 rows = [{"name": name, "value": value} for name, value in facts.items()]
@@ -241,7 +243,7 @@ class Store:
             self._migrate(connection)
             for name in _NUMBERS:
                 if not re.fullmatch("-?[0-9]{1,15}", value := self._meta.get(name, "0")):
-                    raise DamagedCell(f"{name}: {value!r} is no number")
+                    raise DamagedCell(f"{name}: {value!r} is not a number")
             self._load(connection)
 
     def _refused(self, wrong: str, found: str) -> InputError:
@@ -252,10 +254,10 @@ class Store:
         """Bring the tables to this version, step by step; raise InputError for a newer store."""
         said = self._meta.get("version", "")
         if self._meta.get("format") != FORMAT or not said.isdecimal():
-            raise self._refused("is no store", "a database of another program")
+            raise self._refused("is not a store", "a database of another program")
         found = int(said)
         if not found:
-            raise self._refused("is no store", f"of version {said}")
+            raise self._refused("is not a store", f"of version {said}")
         if found > VERSION:
             wrong = (
                 f"is a store of version {found}: this slotwise reads up to version {VERSION}; "
@@ -298,8 +300,6 @@ class Store:
         for row in connection.execute(select(ESTIMATES).join(last, same)):
             if row.job_key in by_number:  # of two attempts that wait, the last one counts
                 by_number[row.job_key].kept = _starts_of(row)
-
-    # Polls.
 
     @property
     def last_poll(self) -> int | None:
@@ -364,8 +364,6 @@ class Store:
                     found[row.job, row.submit] = _Alive(row.key, row.attempt, ran, returned=True)
         return {key: job for key, job in found.items() if key in keys}
 
-    # Outcomes of a log.
-
     def outcome(self, job: str, submit: int, started: int | None, finished: int | None) -> bool:
         """Keep the start and end of one job, None if never; return whether the store has it."""
         return self.add_outcomes([LoggedStart(job, submit, started, finished)]) == 1
@@ -394,8 +392,6 @@ class Store:
             with self._transaction(writes=False) as connection:
                 self._load(connection)
         return len(changes)
-
-    # Questions.
 
     def history(self, job: str) -> tuple[KeptJob, ...]:
         """Return the attempts of all jobs with an id, oldest first; () if there is none."""

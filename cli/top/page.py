@@ -187,8 +187,6 @@ class TopApp(App[None]):
         self.signalled = number
         self.exit()
 
-    # What is read and planned.
-
     def _tick(self) -> None:
         late = self.every is not None and time.monotonic() - self._read_at >= self.every
         if self._planning is None and (late or self.source.stamp() != self._stamp):
@@ -224,8 +222,6 @@ class TopApp(App[None]):
             parts += [ago, self.listing.note, *(f"warning: {w}" for w in self.listing.warnings[:1])]
             parts += ["the limit came before every job was examined"] * self.listing.truncated
         return "; ".join(printable(part) for part in parts if part)
-
-    # What is shown.
 
     def on_resize(self) -> None:
         """Give the last column the rest of the width."""
@@ -266,8 +262,6 @@ class TopApp(App[None]):
             "No pending job is like that: Esc shows all." if job is None else "\n".join(job.lines)
         )
         self.query_one("#about", Static).update(Text(printable(text)))
-
-    # What keys do.
 
     def action_move(self, step: str) -> None:
         """Move the chosen row as the table does with a key of its own."""

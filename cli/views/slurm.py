@@ -186,7 +186,7 @@ COLUMNS = ("Account", "User", "RawShares", "NormShares", "RawUsage", "EffectvUsa
 #: Column of -l: only Fair Tree has it.
 LEVEL = "LevelFS"
 NO_SHARES = (
-    "No association is known: fairshare is no part of priorities, or the instance was made "
+    "No association is known: fairshare is not part of priorities, or the instance was made "
     "without sshare -a -l -P.\n"
 )
 

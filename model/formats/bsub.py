@@ -118,7 +118,7 @@ class BsubLine:
         if below is not None:
             for option, other in (("-n", "-nnodes"), ("-nnodes", "-n")):
                 if option in self.lines and other in below.lines:
-                    self.complain(f"{option}: the script has {other}: give one of the two")
+                    self.complain(f"{option}: the script has {other}: give one of them")
             if self.requirements and below.requirements:
                 gone = " ".join(f"-R {shlex.quote(text)}" for text in below.requirements)
                 self.notes.append(f"{gone} (the script's, the line has its own -R)")
@@ -165,7 +165,7 @@ def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], li
 def several_queues(found: BsubLine) -> str:
     """Return the error of a line with several queues in a context without an instance, else ""."""
     count = len(found.queues)
-    return f"-q: names {count} queues: name the one that the job is in" if count > 1 else ""
+    return f"-q: names {count} queues: name the queue of the job" if count > 1 else ""
 
 
 def bsub_line(
@@ -209,7 +209,7 @@ def bsub_line(
                     name = _command_of(words) or ""
                     found.notes.append(f"the #BSUB lines of {name[:_SHOWN]} ({_NOT_READ})")
             if below is None and _script_behind(words):
-                raise ValueError("the script behind '<' is not read here: give its options")
+                raise ValueError("the script after '<' is not read: give its options")
             if below is None and bare:
                 raise ValueError(
                     "bsub alone reads the job from standard input: give options, a command or a "
@@ -325,7 +325,9 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
         options = begun + options
         begun = ""
         if _FORM.search(options):
-            found.complain(f"#BSUB: {options.strip()[:_SHOWN]!r} is a form: put the values in")
+            found.complain(
+                f"#BSUB: {options.strip()[:_SHOWN]!r} has placeholders: replace them by values"
+            )
             continue
         if options.rstrip().endswith("\\") and found.line != directives[-1][0]:
             begun = options.rstrip()[:-1]
@@ -345,7 +347,7 @@ def _before_commands(
         return directives
     for at, options in late:
         text = visible(" ".join(options.split())[:_SHOWN])
-        found.notes.append(f"#BSUB {text} (line {at}, behind the first command)")
+        found.notes.append(f"#BSUB {text} (line {at}, after the first command)")
     return [item for item in directives if item[0] < first]
 
 
@@ -358,8 +360,8 @@ def _without_directives(lines: Sequence[str]) -> str:
     begins = {line.split()[0] for line in lines if line.split()}
     other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in begins), "")
     if other:
-        return f"a script for {other}: Slotwise reads #BSUB lines"
-    return "a script without #BSUB lines asks for nothing: give the options of bsub"
+        return f"this is a script for {other}; Slotwise reads #BSUB lines"
+    return "a script without #BSUB lines requests nothing: give the options of bsub"
 
 
 def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
@@ -374,7 +376,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
     if not text:
         return
     if not text.startswith("-") and not is_rewritten(text):
-        found.notes.append(f"#BSUB {text} (line {found.line}: no option)")
+        found.unheeded.append(f"#BSUB {text} (line {found.line}: no option)")
         return
     try:
         words = deque(_split(text))
@@ -383,7 +385,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
         return
     _read_options(found, words)
     if words and last and not any(w.startswith("-") or is_rewritten(w) for w in words):
-        found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
+        found.unheeded.append(f"{' '.join(words)} (line {found.line}: no option)")
     elif words:
         found.complain(f"#BSUB: {words[0]!r} {no_option(words[0])}")
 
@@ -402,7 +404,7 @@ def no_option(word: str, long: str = "-") -> str:
     if is_rewritten(word):
         bare = word.lstrip("-" + _DASHES)
         return f"begins with a long dash: write {long if bare[1:2] not in '= ' else '-'}{bare}"
-    return "is no option: put a value of several words in quotes, and # before a comment"
+    return "is not an option: put a value of several words in quotes, and # before a comment"
 
 
 def _uncommented(text: str) -> str:
@@ -434,12 +436,12 @@ def _options_of(line: str) -> _Call:
     calls, loop = _calls(line)
     if len(calls) > 1:
         raise ValueError(
-            f"calls bsub {len(calls)} times: ask about one at a time; the second is "
+            f"calls bsub {len(calls)} times: give one call only; the second is "
             f"{_call_text(calls[1].words)}"
         )
     if loop:
         raise ValueError(
-            f"calls bsub in a loop: ask about one of its jobs, such as {_call_text(calls[0].words)}"
+            f"calls bsub in a loop: give one of its jobs, such as {_call_text(calls[0].words)}"
         )
     if calls:
         return calls[0]
@@ -447,7 +449,7 @@ def _options_of(line: str) -> _Call:
     at = next((n for n, word in enumerate(words) if word.rsplit("/", 1)[-1] == "bsub"), None)
     if at is None:
         raise ValueError(
-            f"{line.strip()[:60]!r} is no bsub line: give options (-n 8 -W 2:00), bsub and a "
+            f"{line.strip()[:60]!r} is not a bsub line: give options (-n 8 -W 2:00), bsub and a "
             "command, or a script with #BSUB lines"
         )
     return _Call(words[at + 1 :], {})
@@ -562,7 +564,7 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
 def _unfilled(value: str) -> str:
     """Return the remedy for a placeholder value."""
     match = _PLACEHOLDER.search(value)
-    return "" if match is None else f" ({match[0]} stands for a value: put it in)"
+    return "" if match is None else f" ({match[0]} is a placeholder: replace it by a value)"
 
 
 def _option(words: deque[str]) -> str:
@@ -646,7 +648,7 @@ def _slots(submission: BsubLine, text: str) -> None:
     if least < 1 or most < least:
         raise ValueError(f"must be 1 slot or more and rise, not {text!r}")
     if "-nnodes" in submission.given:
-        raise ValueError("-nnodes asks for whole hosts: give one of the two")
+        raise ValueError("requests slots and -nnodes requests whole hosts: give one of them")
     submission.fields["slots"] = least
     submission.fields["max_slots"] = most if len(parts) == 2 else None
 
@@ -656,7 +658,7 @@ def _whole_hosts(submission: BsubLine, text: str) -> None:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
         raise ValueError(f"must be a number of hosts such as 2, not {text!r}")
     if "-n" in submission.given:
-        raise ValueError("whole hosts, and -n asks for slots: give one of the two")
+        raise ValueError("requests whole hosts and -n requests slots: give one of them")
     submission.fields |= {"slots": int(text), "max_slots": None}
     submission.fields |= {"exclusive": True, "whole_hosts": True}
     if "span[ptile=1]" not in submission.requirements:
@@ -677,7 +679,7 @@ def _queue(submission: BsubLine, text: str) -> None:
     if not submission.queues:
         raise ValueError(f"must be one name, not {text!r}")
     if _unfilled(text):
-        raise ValueError(f"{text!r} is no queue")
+        raise ValueError(f"{text!r} is not a queue")
     submission.fields["queue"] = submission.queues[0]
 
 
@@ -689,7 +691,7 @@ def _limit(name: str, option: str) -> Callable[[BsubLine, str], None]:
             minutes = -(-int(found) // MINUTE)
             plain = f"{option} {minutes // 60}:{minutes % 60:02}"
             submission.notes.append(
-                f"that bsub refuses {option} {text}: it takes minutes or hours:minutes ({plain})"
+                f"that bsub rejects {option} {text}: it accepts minutes or hours:minutes ({plain})"
             )
 
     return read

@@ -1,4 +1,10 @@
-"""Conversion of a well-formed document and its jobs to an Instance, with all inconsistencies."""
+"""Conversion of a well-formed document and its jobs to an Instance, with all inconsistencies.
+
+The jobs of a document by columns: what many jobs have in common is read once. A file of hundreds of
+thousands of jobs knows few users, queues, limits and requirements. Values are read by the types of
+:mod:`.document`; jobs that need more than that (a bsub line, a stamp, anything wrong) are left to
+the reader of entries, which says what is wrong with each.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +41,6 @@ from .fields import Percent, given, is_simple_id, key_reader
 from .hosts import HostBuilder
 from .rules import in_wall_clock, rule_findings
 from .units import Clock
-
-# The jobs of a document by columns: what many jobs have in common is read once.
-#
-# A file of hundreds of thousands of jobs knows few users, queues, limits and requirements. Values
-# are read by the types of :mod:`.document`; jobs that need more than that (a bsub line, a stamp,
-# anything wrong) are left to the reader of entries, which says what is wrong with each.
 
 
 class NotGiven:
@@ -211,7 +211,8 @@ class JobBuilder:
             if isinstance(spec, ArraySpec):
                 wrong = ""
                 if job.array_id is not None:
-                    wrong = f"job {job.id} is one element: give the array's id and its elements"
+                    wrong = f"job {job.id} is one element: give the id of the array and its "
+                    "elements"
                 elif spec.last > largest:
                     wrong = too_large(spec.last, largest)
                 elif not spec.ranges[0][0] and not self._params.of_slurm:
@@ -363,7 +364,7 @@ class JobBuilder:
         if spec is None:
             return {}
         if "[" not in entry.id:
-            message = f"what runs is one element: give its id, such as {entry.id}[{spec.last}]"
+            message = f"a running job is one element: give its id, such as {entry.id}[{spec.last}]"
             self._findings.append(Finding((*place, "array"), message))
         if wrong := _two_limits(spec, row.get("array_limit")):
             self._findings.append(Finding((*place, "array"), wrong))
@@ -392,7 +393,7 @@ class JobBuilder:
             "script" if entry.bsub is None else "bsub line" if text is None else "bsub and script"
         )
         for key in sorted(entry.model_fields_set & set(read.fields)):
-            self._findings.append(Finding((*place, key), f"{key} is given in the {said} already"))
+            self._findings.append(Finding((*place, key), f"{key} is already given in the {said}"))
         return read.fields
 
     def _script(self, place: Location, name: str) -> str | None:
@@ -404,7 +405,7 @@ class JobBuilder:
         except InputError as error:
             wrong = error.problems[0].message
         except UnicodeDecodeError:
-            wrong = "is no text in UTF-8"
+            wrong = "is not text in UTF-8"
         self._findings.append(Finding((*place, "script"), f"{name}: {wrong}"))
         return None
 
@@ -525,7 +526,9 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
     for name, amount in (entry.resource or {}).items():
         if name in amounts or name in of_hosts:
             place: Location = ("limits", index, "RESOURCE")
-            findings.append(Finding(place, f"limits {name} twice: {name.upper()} says it already"))
+            findings.append(
+                Finding(place, f"limits {name} twice: {name.upper()} limits it already")
+            )
         amounts[name] = amount
     scopes = {}
     for item in CONSUMERS:

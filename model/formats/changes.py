@@ -2,6 +2,11 @@
 
 changes = load_changes("changes.yaml", instance)
 text = dump_changes(changes, instance)      # loads_changes(text, instance) == changes
+
+Changes made in memory, held to the rules of files of changes. Each by itself: its class and what
+its fields hold, asked of the types that read a file. Then the names in it, and every job as it is
+submitted or changed, which must pass like a job of an instance (:mod:`.objects`). Paths lead from
+the list to what is wrong: ``changes[3].job.slots``.
 """
 
 from __future__ import annotations
@@ -135,7 +140,7 @@ class ChangeEntry(Section):
         given = [key for key in ACTIONS if getattr(self, key) is not None]
         if len(given) != 1:
             said = f"has {' and '.join(given)}: make it {len(given)} entries"
-            wanted = said if given else f"has no change: give one of {', '.join(ACTIONS)}"
+            wanted = said if given else f"has no action: give one of {', '.join(ACTIONS)}"
             raise ValueError(wanted)
         return self
 
@@ -289,7 +294,7 @@ class _ChangeReader:
             return
         if at < self._instance.now:
             now = self._instance.now
-            self._say((*place, "at"), f"second {at} lies before the instance's now, second {now}")
+            self._say((*place, "at"), f"second {at} is before the instance's now, second {now}")
             at = now
         self._entries.append((at, place, entry))
 
@@ -338,7 +343,7 @@ class _ChangeReader:
         for name in BUILTIN_AMOUNTS:
             size = getattr(entry, name)
             if size is not None and name in values:
-                self._say((*place, name), f"{name} is given in values already")
+                self._say((*place, name), f"{name} is already given in values")
             if size is not None:
                 values[name] = size
         if not values:
@@ -359,7 +364,7 @@ class _ChangeReader:
                 continue
             where = (*place, "submit")
             if "submit" in entry.submit.model_fields_set:
-                self._say((*where, "submit"), "the entry's `at` says when: leave it out")
+                self._say((*where, "submit"), "the entry has its time in `at`: remove this key")
             jobs = builder.waiting("", [entry.submit])
             alone = replace(instance, running=(), pending=(), future=jobs)
             jobs = tuple(builder.counted(alone).future)
@@ -368,7 +373,7 @@ class _ChangeReader:
             if known := next((job.id for job in jobs if job.id in self._jobs), None):
                 self._say(
                     (*where, "id"),
-                    f"there is a job {known} already: give each job an id of its own",
+                    f"job {known} is already defined: give each job its own id",
                 )
                 continue
             for number, job in enumerate(jobs):
@@ -444,7 +449,7 @@ class _ChangeReader:
         for name in sorted(entry.model_fields_set - {"job", "bsub"}):
             value = getattr(entry, name)
             if name in given:
-                self._say((*place, name), f"{name} is given in the bsub line already")
+                self._say((*place, name), f"{name} is already given in the bsub line")
             elif name == "slots" and value is not None:
                 given["slots"], given["max_slots"] = value
             elif name in ("begin", "deadline") and value is not None:
@@ -582,13 +587,6 @@ _KEYS: dict[type, str] = {
 }
 
 
-# Changes made in memory, held to the rules of files of changes.
-#
-# Each by itself: its class and what its fields hold, asked of the types that read a file. Then the
-# names in it, and every job as it is submitted or changed, which must pass like a job of an
-# instance (:mod:`.objects`). Paths lead from the list to what is wrong: ``changes[3].job.slots``.
-
-
 def require_sound_changes(changes: object, instance: Instance) -> None:
     """Raise InputError with everything that is wrong with changes made for a sound instance."""
     if isinstance(changes, (str, bytes)) or not isinstance(changes, Sequence):
@@ -660,7 +658,7 @@ class _Review:
 
     def _too_early(self, name: str, at: int) -> dict[str, str]:
         now = self.instance.now
-        early = f"second {at} lies before the instance's now, second {now}"
+        early = f"second {at} is before the instance's now, second {now}"
         return {name: early} if at < now else {}
 
     def _known_hosts(self, number: int, name: str, hosts: Iterable[str]) -> None:
@@ -678,7 +676,7 @@ class _Review:
                 self._say(number, name, message)
         if isinstance(job.id, str):
             if job.id in self.jobs:
-                self._say(number, "job.id", f"there is a job {job.id} already")
+                self._say(number, "job.id", f"job {job.id} is already defined")
             else:
                 self.jobs[job.id] = job
 

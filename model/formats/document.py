@@ -485,7 +485,7 @@ def _hint(place: Location, root: type[BaseModel]) -> str:
 
 
 def _as_list(place: Location, given: object, root: type[BaseModel]) -> str:
-    """Return the first entry of a mapping rewritten as a list entry, "" if it is no mapping."""
+    """Return the first entry of a mapping rewritten as a list entry, "" if it is not a mapping."""
     first = next(iter(given.items()), None) if isinstance(given, dict) else None
     if first is None or not isinstance(first[1], dict) or "name" not in _keys(place, root):
         return ""

@@ -59,7 +59,7 @@ _PLAIN: dict[Any, tuple[Fits, str]] = {
 
 
 def fits(hint: Any) -> Fits:
-    """Return a predicate for values of a type; True is no number, 4 is one where 4.0 is."""
+    """Return a predicate for values of a type; True is not a number, 4 is one where 4.0 is."""
     if hint in _PLAIN:
         return _PLAIN[hint][0]
     kind, inner = get_origin(hint), get_args(hint)

@@ -88,7 +88,7 @@ def refused_by_class(instance: Instance) -> Iterator[Finding]:
             item = classes.by_name.get(job.service_class) if job.service_class else None
             if item is None or job.requeued or classes.may_admit(item, job):
                 continue
-            message = f"service class {item.name} takes only jobs of {access_text(item.access)}"
+            message = f"service class {item.name} accepts only jobs of {access_text(item.access)}"
             if not classes.takes_user(item, job):
                 message += f", not of user {job.user}"
             yield Finding((section, index, "service_class"), message)

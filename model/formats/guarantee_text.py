@@ -42,7 +42,7 @@ def _goal(text: str) -> str:
     word, _, rest = text.strip().partition(" ")
     if word.upper() not in GOALS:
         known = ", ".join(f"[{name}]" for name in GOALS)
-        raise ValueError(f"{text!r} is none of the goals {known}{nearest(word, GOALS)}")
+        raise ValueError(f"{text!r} is not one of the goals {known}{nearest(word, GOALS)}")
     return " ".join(filter(None, (word.upper(), rest.strip())))
 
 
@@ -147,14 +147,12 @@ def loans(value: object) -> LoanPolicy:
     known = ("QUEUES", "DURATION", "CLOSE_ON_DEMAND", "RETAIN", "IDLE_BUFFER")
     for word in found:
         if word not in known:
-            raise ValueError(f"must be words of {', '.join(known)}, not {word!r}")
+            raise ValueError(f"must be one of {', '.join(known)}, not {word!r}")
     queues = tokens(found.get("QUEUES") or "")
     if not queues:
         raise ValueError(f"needs QUEUES[all] or QUEUES[names], not {value!r}")
     if found.get("CLOSE_ON_DEMAND") is not None:
-        raise ValueError(
-            f"CLOSE_ON_DEMAND takes no value, not [{found['CLOSE_ON_DEMAND']}]: leave it out"
-        )
+        raise ValueError(f"CLOSE_ON_DEMAND takes no value: remove [{found['CLOSE_ON_DEMAND']}]")
     listed = tuple(name for name in queues if not name.startswith("!"))
     exempt = tuple(name[1:] for name in queues if name.startswith("!"))
     retain, buffer = found.get("RETAIN"), found.get("IDLE_BUFFER")
@@ -174,7 +172,7 @@ def _duration(text: str | None) -> int | None:
     if word == "forever":
         return None
     if not (word.isascii() and word.isdigit() and 0 < int(word) < 10**8):
-        raise ValueError(f"DURATION has whole minutes of 1 or more, not {word!r}")
+        raise ValueError(f"DURATION must be whole minutes, 1 or more, not {word!r}")
     return int(word) * MINUTE
 
 

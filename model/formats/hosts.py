@@ -189,7 +189,7 @@ class HostBuilder:
             if entry.hosts is not None:
                 self._problem(
                     (*where, "hosts"),
-                    "is given, and the amount names hosts as well: leave hosts out",
+                    "is given, but the amount names hosts as well: remove hosts",
                 )
             for amount, words in entry.amount:
                 yield entry, amount, words, (*where, "amount")
@@ -210,7 +210,7 @@ class HostBuilder:
                     hosts = places[index].hosts
                     twice = seen.intersection(self._hosts if hosts is None else hosts)
                     if twice:
-                        message = f"{min(twice)} has {name} already: a host is in one place of it"
+                        message = f"{min(twice)} already has {name}: a host has one instance of it"
                         self._problem(written[index], message)
                         break
                     seen.update(self._hosts if hosts is None else hosts)
@@ -218,7 +218,7 @@ class HostBuilder:
                     sound.add(key)
             for index in indices:
                 if places[index].static != places[indices[0]].static:
-                    message = f"static must be the same in all places of {name}"
+                    message = f"static must be equal in all instances of {name}"
                     self._problem((*written[index][:2], "static"), message)
         return tuple(places)
 
@@ -231,7 +231,7 @@ class HostBuilder:
             if len(found) > 1:
                 self._problem(
                     ("hosts", index, "count"),
-                    f"needs one name, not a range of {len(found)} names: leave count out",
+                    f"needs one name, not a range of {len(found)} names: remove count",
                 )
             try:
                 take_hosts(entry.count - 1)
@@ -263,7 +263,7 @@ class HostBuilder:
             said = getattr(entry, key)
             for name in own.keys() & said.keys():
                 if said[name] != own[name]:
-                    message = f"{name} is {own[name]:g} by gpus: leave it out"
+                    message = f"gpus already sets {name} to {own[name]:g}: remove it"
                     self._problem(("hosts", index, key), message)
         return gpus
 
@@ -307,7 +307,7 @@ class HostBuilder:
             if name in self._hosts or name in self._document.host_groups:
                 what = "host" if name in self._hosts else "host group"
                 place: Location = ("hosts", self._entry[nodes[0]], "node_of")
-                self._problem(place, f"{name} is a {what} already: give the machine another name")
+                self._problem(place, f"{name} is already a {what}: give the machine another name")
                 del self._machines[name]
 
     def _expand(self, place: Location, word: str) -> Sequence[str]:
@@ -473,7 +473,7 @@ class HostBuilder:
         hosts: dict[str, None] = {}
         for name in entry.members:
             if name not in entries:
-                message = f"mixes units and hosts: {name} is no compute unit"
+                message = f"mixes units and hosts: {name} is not a compute unit"
                 self._problem(place, message, undefined=True)
                 continue
             inner = entries[name][1]

@@ -60,7 +60,7 @@ def expand_range(text: str) -> tuple[str, ...]:
         parts += [(piece,), members]
         count *= len(members)
         if count > MAX_NAMES:
-            raise ValueError(f"{_short(text)} stands for more than {MAX_NAMES:,} names")
+            raise ValueError(f"{_short(text)} expands to more than {MAX_NAMES:,} names")
     return tuple("".join(choice) for choice in itertools.product(*parts, (last,)))
 
 
@@ -111,10 +111,10 @@ def _members(item: str, text: str) -> Sequence[str]:
         first, last = int(match[1]), int(match[2])
         if first > last:
             raise ValueError(
-                f"the range {item} in {_short(text)} falls: write the smaller number first"
+                f"the range {item} in {_short(text)} is descending: write the smaller number first"
             )
         if last - first >= MAX_NAMES:
-            raise ValueError(f"{_short(text)} stands for more than {MAX_NAMES:,} names")
+            raise ValueError(f"{_short(text)} expands to more than {MAX_NAMES:,} names")
         width = len(match[1]) if match[1].startswith("0") else 0
         return [str(number).zfill(width) for number in range(first, last + 1)]
     letters = _LETTERS.fullmatch(item)
@@ -181,7 +181,7 @@ def plain_names(value: object) -> tuple[str, ...]:
     for name in found:
         check_name(name)
     if not found:
-        raise ValueError("must be a name such as hostA or n[001-128], not nothing")
+        raise ValueError("must be a name such as hostA or n[001-128], not an empty value")
     return found
 
 
@@ -202,7 +202,7 @@ def check_job_group(value: object) -> str:
 def check_name(name: str) -> str:
     """Return the name if it contains no special characters of LSF; raises ValueError."""
     if not name or _FORBIDDEN.search(name):
-        raise ValueError(f"{name!r} is no name: use letters, digits and . _ - @ / : #")
+        raise ValueError(f"{name!r} is not a name: use letters, digits and . _ - @ / : #")
     return name
 
 
@@ -213,7 +213,7 @@ def host_requests(value: object) -> tuple[tuple[HostRequest, ...], tuple[str, ..
     for word in tokens(value):
         match = re.fullmatch(r"(~?)([^~!+]+)(!?)(\+\d{0,9})?(!?)", word)
         if match is None or (match[1] and (match[3] or match[4] or match[5])):
-            raise ValueError(f"{word!r} is no host: write hostA, hostA+2, hostA! or ~hostA")
+            raise ValueError(f"{word!r} is not a host: write hostA, hostA+2, hostA! or ~hostA")
         level = int(match[4][1:] or 1) if match[4] else 0
         for name in expand_range(match[2]):
             if match[1]:
@@ -239,7 +239,7 @@ def allocation(value: object) -> dict[str, int]:
         slots = counted(f"slots on {name}", count)
         for host in expand_range(str(name)):
             if host in found:
-                raise ValueError(f"has {host} twice: give all its slots as one number, 2*{host}")
+                raise ValueError(f"has {host} twice: write its slots as one number, as in 2*{host}")
             found[host] = slots
     return found
 
@@ -351,9 +351,6 @@ def unknown_unit_type(name: str, types: Sequence[str]) -> str:
         f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
     )
     return f"unknown compute unit type {name!r}: {have}{nearest(name, types)}"
-
-
-# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN leaves).
 
 
 class Domains:

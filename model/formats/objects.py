@@ -346,7 +346,7 @@ class _Survey:
         for index, host in enumerate(parts["hosts"]):
             for name in sorted(host.exclusive - host.booleans):
                 place = self._original(("cluster", "hosts", index, "exclusive"))
-                message = f"{name} is exclusive and not among the booleans of {host.name}"
+                message = f"{name} is exclusive but is not a Boolean resource of {host.name}"
                 self.findings.append(Finding(place, message))
         parts |= self._own(("cluster",), given)
         return Cluster(**parts)
@@ -399,7 +399,7 @@ class _Survey:
         return wrong
 
     def _own(self, place: Location, item: Any) -> dict[str, Any]:
-        """Return the fields of a cluster or an instance that are no objects, without invalid
+        """Return the fields of a cluster or an instance that are not objects, without invalid
         ones.
         """
         wrong = self._wrong(place, item)
@@ -497,7 +497,7 @@ def instance(
     parts: dict[str, Any] = {key: value for key, value in locals().items() if key != "cluster"}
     if isinstance(cluster, (Mapping, Instance)):
         if given := [key for key, value in parts.items() if _is_given(value)]:
-            raise InputError(f"{', '.join(given)}: an instance that is whole takes no other parts")
+            raise InputError(f"{', '.join(given)}: a complete instance takes no other parts")
         if isinstance(cluster, Mapping):
             return from_document(dict(cluster))
         require_sound(cluster)

@@ -67,11 +67,11 @@ def read_plan(
     if is_sealed(data):
         unsealed(PLAN, data, source)
     elif data.get("format", PLAN.name) != PLAN.name:
-        raise refusal(f"is no {PLAN.title}: its format is {data['format']!r}", source)
+        raise refusal(f"is not a {PLAN.title}: its format is {data['format']!r}", source)
     if not bare and data.get("instance") not in (None, digest(instance)):
         raise refusal(
-            "is the plan of another instance than the one given: give that one, or plan again "
-            "(to judge it by this one take the lines `checksum` and `instance` out)",
+            "is the plan of another instance: give that instance, or plan again (to check the "
+            "plan against this instance, remove the lines `checksum` and `instance`)",
             source,
         )
     known = _Known(instance, bare)
@@ -164,15 +164,15 @@ class _Known:
         """Yield what does not fit together or into the instance: the place, and what is wrong."""
         now, origin = self.instance.now, self.instance.origin
         if plan.now is None:
-            yield "now", "is missing: the moment of the plan, seconds from the origin"
+            yield "now", "is missing: the time of the plan, in seconds from the origin"
         elif plan.now != now:
-            yield "now", f"is {plan.now}, but the instance's is {now}: it is of another moment"
+            yield "now", f"is {plan.now}, but the instance's is {now}: the plan is of another time"
         if plan.origin not in (None, origin):
             said = f"is {plan.origin}, but the instance's is {origin or 'none'}"
-            yield "origin", f"{said}: its times count from elsewhere"
+            yield "origin", f"{said}: their times have different origins"
         names = Counter(item.job for item in (*plan.reservations, *plan.unplaced))
         for name in sorted(name for name, count in names.items() if count > 1):
-            yield "reservations", f"job {name} is there more than once"
+            yield "reservations", f"job {name} occurs more than once"
         for number, item in enumerate(plan.reservations):
             for key, said in self._of_job(item):
                 yield f"reservations[{number}].{key}", said
@@ -189,19 +189,19 @@ class _Known:
             given, right = getattr(item, stamp), iso_time(origin, value)
             if stamp in item.model_fields_set and given != right:
                 said = f"is {given!r}, but {key} is {value}: {right!r}"
-                yield stamp, f"{said}; of the two {stamp} may be left out"
+                yield stamp, f"{said}; {stamp} may be omitted"
         start, finish = item.start, item.finish
         if start is not None and start < now:
             yield "start", f"is {start}, before the plan's now ({now})"
         if start is not None and finish is not None and finish < start:
             yield "finish", f"is {finish}, before the start ({start})"
         if start is not None and item.estimate is not None:
-            yield "estimate", "is given beside a start: only a job without one has it"
+            yield "estimate", "is given with a start: only a job without a start has it"
         if item.proved and item.proved_if:
-            yield "proved_if", "is given beside proved: true, which needs no condition"
+            yield "proved_if", "is given with proved: true, which has no condition"
         for number, term in enumerate(item.terms):
             if not term:
-                said = "must have a host: a term without slots is left out"
+                said = "must have a host: omit a term without slots"
                 yield f"terms[{number}]", said
         if self.bare and item.alternative < 0:
             yield "alternative", f"must be 0 or more, not {item.alternative}"

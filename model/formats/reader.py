@@ -139,7 +139,7 @@ def _with_config(
     config = data["config"]
     named = config.get("directory") if isinstance(config, dict) else config
     if isinstance(named, str) and named and not os.path.exists(Path(source).parent / named):
-        message = f"there is no directory {named!r}: it counts from the folder of this file"
+        message = f"directory {named!r} does not exist (paths are relative to this file)"
         raise InputError(_located([Finding(("config",), message)], source, lines))
     try:
         whole = overlay(data, source)

@@ -187,7 +187,7 @@ def is_stream(path: Path) -> bool:
 
 
 def odd_kind(path: Path) -> str:
-    """Return the kind of a path that is no file, such as a folder; "" for a file or if missing."""
+    """Return the kind of a path that is not a file, such as a folder; else ""."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -233,13 +233,13 @@ class Kind:
 _IMPORT = "slotwise import"
 #: LSF output that no option reads: its description, and the output to use instead.
 _NOT_READ = {
-    "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
+    "bjobs -sum": "only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
-    "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
+    "lsload": "load: give bhosts -l, which has the load used for dispatch",
     "lsload -s": "shared resources: give bhosts -s",
-    "bresources": "a line for each pool: give bresources -g -l",
-    "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
-    "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
+    "bresources": "has one line per pool: give bresources -g -l",
+    "bslots": "slots for backfill: an answer of LSF, not a state of the cluster",
+    "bacct": "finished jobs: slotwise import acct reads lsb.acct",
     "bhist": "the history of jobs: slotwise import events reads lsb.events",
     "bapp": "application profiles: slotwise import lsf reads lsb.applications",
     "badmin": "parameters: slotwise import lsf reads the configuration files",

@@ -187,7 +187,7 @@ class _RequirementReader:
         else:
             wrong = [f for one in every(merged.requirement) for f in _disagreement(one, job)]
         for found in wrong:
-            message = f"{found.message}, so what the job holds cannot be said"
+            message = f"{found.message}, so the resources of the job are unknown"
             yield replace(found, message=message, place=found.place or ("res_req",))
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
@@ -214,7 +214,7 @@ class _RequirementReader:
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
         if job.resizable and (compound or self._merging.asks_for_units(job)):
             asked = "compound requirement" if compound else "cu[]"
-            yield Finding((), f"a resizable job (-ar) takes no {asked}")
+            yield Finding((), f"a resizable job (-ar) cannot have {asked}")
         for cu in units:
             yield from self._unit_type(cu, queue)
 
@@ -249,7 +249,7 @@ def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
     if isinstance(requirement, Compound):
         total = sum(term.count or 0 for term in requirement.terms)
         if total != job.most_slots:
-            asked = f"the terms ask for {total} slots, -n for {job.most_slots}"
+            asked = f"the terms request {total} slots, -n requests {job.most_slots}"
             yield Finding((), f"{asked}: they must agree")
 
 

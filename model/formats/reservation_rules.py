@@ -45,5 +45,6 @@ def _overlaps(instance: Instance, slots: Mapping[str, int]) -> Iterator[Finding]
             if most > slots[host] and others and not {*others, name} <= said:
                 said.update((*others, name))
                 names = f"{', '.join(others)} and {name}"
-                message = f"{host} has {slots[host]} slots, not {most}, which {names} hold together"
+                message = f"{host} has {slots[host]} slots, not {most}, which {names} reserve "
+                "together"
                 yield Finding(("advance_reservations", places[name], "allocation"), message)

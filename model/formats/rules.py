@@ -1,4 +1,10 @@
-"""Rules across an instance: references, capacities, LSF's validity rules (CFG-02)."""
+"""Rules across an instance: references, capacities, LSF's validity rules (CFG-02).
+
+Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one number. A limit
+of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs the job. A
+plan knows how long a job lasts before it knows where, so the hosts that a job may use must have one
+factor; a running job counts by its first execution host.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +53,7 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
             place: Location = ("held", index)
             if item.job not in waiting:
                 hint = nearest(item.job, waiting)
-                yield Finding((*place, "job"), f"no pending job is called {item.job!r}{hint}")
+                yield Finding((*place, "job"), f"unknown pending job {item.job!r}{hint}")
             yield from _held(known, item, instance.now, place)
         yield from _twice("held", [item.job for item in instance.held])
     if instance.borrowed:
@@ -56,7 +62,7 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
             place = ("borrowed", index)
             if loan.job not in running:
                 hint = nearest(loan.job, running)
-                yield Finding((*place, "job"), f"no running job is called {loan.job!r}{hint}")
+                yield Finding((*place, "job"), f"unknown running job {loan.job!r}{hint}")
                 continue
             has = running[loan.job]
             for host, count in loan.slots.items():
@@ -73,7 +79,7 @@ def _held(known: NamedHosts, item: HeldHosts, now: int, place: Location) -> Iter
             yield Finding((*place, "hosts"), unknown_host(known, host), undefined=True)
     if item.since is not None and item.since > now:
         late = item.since - now
-        message = f"lies {late} s after the instance's now: what is held has been held"
+        message = f"is {late} s after the instance's now: it must not be later"
         yield Finding((*place, "since"), message)
 
 
@@ -81,7 +87,7 @@ def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
     seen: set[str] = set()
     for index, job in enumerate(jobs):
         if job in seen:
-            yield Finding((section, index, "job"), f"job {job} is given already")
+            yield Finding((section, index, "job"), f"job {job} is already given")
         seen.add(job)
 
 
@@ -138,8 +144,8 @@ def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[
         and instance.params.time_reserve_numjobs
     ):
         message = (
-            f"job chunking of queue {queue.name} does not go with time-based reservation: "
-            "leave out CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
+            f"job chunking of queue {queue.name} cannot be combined with time-based "
+            f"reservation: remove CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
         )
         yield Finding((*place, "CHUNK_JOB_SIZE"), message)
     if not loaded(instance, "schmod_reserve") and queue.resource_reserve is not None:
@@ -154,7 +160,7 @@ def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:
     for word in queue.users:
         name = word.removeprefix("~").removesuffix("/")
         if users and name not in users and name != "all":
-            message = f"there is no user {name!r} here{nearest(name, users)}"
+            message = f"unknown user {name!r}{nearest(name, users)}"
             yield Finding((*place, "USERS"), message, warning=True, undefined=True)
 
 
@@ -210,7 +216,7 @@ def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding
     if stuck := dependency_cycle(waits_for):
         section, index, _ = next(item for item in asking if item[2].id == stuck[0])
         chain = " waits for ".join(stuck)
-        yield Finding((section, index, "dependency"), f"can never hold: job {chain}")
+        yield Finding((section, index, "dependency"), f"can never be satisfied: job {chain}")
 
 
 def condition_problems(instance: Instance, job: Job) -> Iterator[str]:
@@ -231,7 +237,7 @@ def _problems(roster: JobIndex, job: Job) -> Iterator[str]:
         if job.id in names:
             yield f"{test.text}: the job would wait for itself"
         elif test.word.startswith("num") and names and not _possible(test, len(names)):
-            yield f"{test.text}: can never hold, there are {len(names)}"
+            yield f"{test.text}: can never be satisfied: there are only {len(names)}"
 
 
 def _possible(test: StatusTest, total: int) -> bool:
@@ -294,7 +300,7 @@ def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Findi
             if job.id in seen:
                 yield Finding(
                     (section, index, "id"),
-                    f"there is a job {job.id} already: give each job an id of its own",
+                    f"job {job.id} is already defined: give each job its own id",
                 )
             seen.add(job.id)
 
@@ -389,19 +395,19 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
         least, _, most = queue.slots
         if job.most_slots < least or (most is not None and job.slots > most):
             wanted = f"{least} to {most}" if most is not None else f"{least} or more"
-            message = f"queue {queue.name} takes jobs of {wanted} slots (PROCLIMIT)"
+            message = f"queue {queue.name} accepts jobs of {wanted} slots (PROCLIMIT)"
             yield Finding((*place, "slots"), message)
     for key, asked, longest, of in (
         ("run_limit", job.run_limit, queue.run_limit_max, "at most (RUNLIMIT)"),
         ("cpu_limit", job.cpu_limit, queue.cpu_limit, "of CPU time at most (CPULIMIT)"),
     ):
         if asked is not None and longest is not None and asked > longest:
-            message = f"queue {queue.name} takes jobs of {format_duration(longest)} {of}"
+            message = f"queue {queue.name} accepts jobs of {format_duration(longest)} {of}"
             yield Finding((*place, key), message)
     if job.whole_hosts and not job.exclusive:
-        yield Finding((*place, "whole_hosts"), "such a job is exclusive: give exclusive: true")
+        yield Finding((*place, "whole_hosts"), "such a job is exclusive: set exclusive: true")
     if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
-        message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
+        message = f"queue {queue.name} accepts no exclusive jobs: set EXCLUSIVE: Y"
         yield Finding((*place, "exclusive"), message)
 
 
@@ -416,7 +422,7 @@ def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
             yield from _times(instance, index, item)
         if not allocation:
             place: Location = ("running", index, "allocation")
-            yield Finding(place, "holds no slots: name hosts such as 2*hostA")
+            yield Finding(place, "has no slots: name hosts such as 2*hostA")
         for host, count in allocation.items():
             if host not in slots:
                 yield unknown_name(("running", index, "allocation"), "host", host, slots)
@@ -438,7 +444,7 @@ def _overfull(
     }
     for host, index in last.items():
         if held[host] > slots[host]:
-            message = f"{host} has {slots[host]} slots, the running jobs hold {held[host]}"
+            message = f"{host} has {slots[host]} slots, its running jobs use {held[host]}"
             yield Finding(("running", index, "allocation"), message)
 
 
@@ -457,7 +463,8 @@ def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding
         yield Finding((*place, "finish"), "is before the start")
     job = item.job
     if item.allocation and not job.resizable and not job.slots <= item.slots <= job.most_slots:
-        message = f"asks for {job.slots} slots and holds {item.slots}: only a resizable job may"
+        message = f"requests {job.slots} slots and has {item.slots}: only a resizable job may "
+        "differ"
         yield Finding((*place, "slots"), message)
 
 
@@ -524,10 +531,10 @@ def _names(instance: Instance) -> Iterator[Finding]:
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
     for name in [group.name for group in cluster.groups if group.name in hosts]:
-        yield Finding(("host_groups", name), f"{name} is the name of a host too")
+        yield Finding(("host_groups", name), f"{name} is also the name of a host")
     for index, unit in enumerate(cluster.units):
         if unit.name in hosts or unit.name in groups:
-            message = f"{unit.name} is the name of a host or host group too"
+            message = f"{unit.name} is also the name of a host or host group"
             yield Finding(("compute_units", index, "name"), message)
     shares = {group.name for group in instance.groups}
     for index, user in enumerate(instance.users):
@@ -543,7 +550,7 @@ def _units(instance: Instance) -> Iterator[Finding]:
         hosts = unit.hosts if unit.type in finest else ()
         twice = [host for host in hosts if home.setdefault(host, unit.name) != unit.name]
         for host in twice[: limits().errors]:
-            message = f"{host} is in {home[host]} already: a host is in one {unit.type} only"
+            message = f"{host} is already in {home[host]}: a host is in one {unit.type} only"
             yield Finding(("compute_units", index, "members"), message)
 
 
@@ -590,7 +597,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
         if not (limit.amounts or limit.percentages) and limit.slots_per_processor is None:
-            yield Finding(place, "limits nothing: give SLOTS, JOBS, MEM, RESOURCE or the like")
+            yield Finding(place, "limits nothing: give SLOTS, JOBS, MEM or RESOURCE")
         for name in limit.amounts:
             if name not in known:
                 yield unknown_name((*place, "RESOURCE"), "resource", name, known)
@@ -657,13 +664,6 @@ def _job_places(instance: Instance) -> dict[str, Location]:
         for section, jobs in sections
         for index, job in enumerate(jobs)
     }
-
-
-# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one number.
-#
-# A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
-# the job. A plan knows how long a job lasts before it knows where, so the hosts that a job may use
-# must have one factor; a running job counts by its first execution host.
 
 
 Limited = TypeVar("Limited", Job, Queue, Application, Params)
@@ -791,7 +791,7 @@ class LimitScale:
         if key not in self._lists:
             if self._count > limits().names:
                 most = f"{limits().names:,} names in all (--max-names)"
-                raise ValueError(f"counts on one host among those of lists of more than {most}")
+                raise ValueError(f"names one host in lists of more than {most}")
             self._lists[key] = hosts()
             self._count += len(self._lists[key])
         return self._lists[key]
@@ -804,9 +804,9 @@ class LimitScale:
         if len(there) > 1:
             factors = ", ".join(f"{factor:g}" for factor in sorted(there))
             raise ValueError(
-                f"counts on {limit.host} (CPU factor {own:g}), and the hosts that may run the job "
-                f"have other factors ({factors}), so that its length depends on its place: give "
-                f"wall-clock time such as {format_duration(int(limit))}, or hosts of one factor"
+                f"counts on {limit.host} (CPU factor {own:g}), but the candidate hosts of the "
+                f"job have other factors ({factors}), so its duration depends on the host: give "
+                f"wall-clock time such as {format_duration(int(limit))}, or hosts with one factor"
             )
         return max(1, round(int(limit) * own / min(there)))
 

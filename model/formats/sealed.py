@@ -58,7 +58,7 @@ def sealed(kind: RecordKind, content: Mapping[str, Any]) -> dict[str, Any]:
 def unsealed(kind: RecordKind, record: Mapping[str, Any], source: str = "") -> dict[str, Any]:
     """Return the content of a record; raises InputError for another kind or version, or damage."""
     if record.get("format") != kind.name:
-        raise refusal(f"is no {kind.title}", source)
+        raise refusal(f"is not a {kind.title}", source)
     if record.get("version") != kind.version:
         version = str(record.get("version"))[:20]
         said = f"is a {kind.title} of version {version}; this is version {kind.version}"
@@ -69,7 +69,7 @@ def unsealed(kind: RecordKind, record: Mapping[str, Any], source: str = "") -> d
     except RecursionError:
         fits = False
     if not fits:
-        raise refusal(f"is damaged: its checksum does not fit ({kind.remedy})", source)
+        raise refusal(f"is damaged: its checksum does not match ({kind.remedy})", source)
     return content
 
 
@@ -89,8 +89,8 @@ def unseal(kind: RecordKind, text: str, source: str = "") -> dict[str, Any]:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
         damaged = text[:8] == known[:8]
-        said = f"is damaged: cut off or changed ({kind.remedy})"
-        raise refusal(said if damaged else f"is no {kind.title}", source) from error
+        said = f"is damaged: truncated or changed ({kind.remedy})"
+        raise refusal(said if damaged else f"is not a {kind.title}", source) from error
     content = unsealed(kind, record if isinstance(record, dict) else {}, source)
     if seal(kind, content) != text:
         raise refusal(f"is damaged: its text was changed ({kind.remedy})", source)
@@ -161,7 +161,7 @@ def examine(content: Mapping[str, Any], shape: Any, source: str = "") -> None:
         place, said = first["loc"], f"{first['msg'][:1].lower()}{first['msg'][1:]}"
     else:
         taken = adapter.dump_python(found)
-        place, said = _lone_key(content, taken), "is no key of such a checkpoint"
+        place, said = _lone_key(content, taken), "is not a key of such a checkpoint"
         if not place:
             place, said = _lone_key(taken, content), "is missing"
         if not place:
@@ -203,17 +203,17 @@ def taking_over(source: str = "") -> Iterator[None]:
         TypeError,
         ValueError,
     ) as error:
-        said = "is damaged: what it holds fits neither this input nor itself"
+        said = "is damaged: its contents do not match this input"
         raise refusal(f"{said} ({CHECKPOINT.remedy})", source) from error
 
 
 def read_checkpoint(path: Path) -> str:
     """Return the text of a checkpoint file; raises InputError if it cannot be read."""
     with opened(path) as file:
-        # An endless device is no checkpoint; its first byte suffices to reject it.
+        # An endless device is not a checkpoint; its first byte suffices to reject it.
         whole = file.peek(1)[:1] == b"{"
         content = stream_bytes(file, str(path)) if whole else file.read1(_HEAD)
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise refusal("is no checkpoint: not a text file", str(path)) from error
+        raise refusal("is not a checkpoint: not a text file", str(path)) from error

@@ -152,10 +152,7 @@ def workload_key(key: str) -> str:
     first = key.partition(".")[0]
     if first not in _WORKLOAD:
         return ""
-    return (
-        f"{first} is no part of the configuration: jobs and times stay the same, "
-        "change them in the instance file"
-    )
+    return f"{first} is not part of the configuration: change jobs and times in the instance file"
 
 
 def _canonical(model: type[BaseModel], key: str) -> str:
@@ -212,7 +209,7 @@ def _of_entries(
         document[section] = [{"name": "default"}]
     entries: list[dict[str, Any]] = document.get(section, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise SettingError(f"{section} has no entries any more: an earlier setting replaced them")
+        raise SettingError(f"{section} has no entries: an earlier setting replaced them")
     names = [_name_of(entry) for entry in entries]
     name, key = _parted(names, rest)
     if not key:
@@ -227,7 +224,7 @@ def _of_entries(
     if not found:
         what = section.replace("_", " ").removesuffix("s")
         listed = f": there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
-        raise SettingError(f"no {what} is called {name!r}{nearest(name, names) or listed}")
+        raise SettingError(f"unknown {what} {name!r}{nearest(name, names) or listed}")
     key, dot, part = key.partition(".")
     key = _canonical(model, key)
     if not dot:

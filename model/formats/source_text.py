@@ -1,4 +1,9 @@
-"""Files of YAML or JSON as plain data, with nothing lost on the way and within the limits."""
+"""Files of YAML or JSON as plain data, with nothing lost on the way and within the limits.
+
+Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way. YAML
+here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60 numbers
+(``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
+"""
 
 from __future__ import annotations
 
@@ -78,17 +83,11 @@ def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
             stack += [((*place, index), item) for index, item in enumerate(node.value)]
 
 
-# Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way.
-#
-# YAML here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60
-# numbers (``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
-
-
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
 _COPIED = re.compile(
     r"^( *(?:- +)?[A-Z][A-Z_/]*: +)(\[[^\[\]\n\"']*\](?: *\[[^\[\]\n\"']*\])+|-) *(?=$| #)", re.M
 )
-_NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
+_NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write the value out"
 
 
 #: Values that hold others.
@@ -154,7 +153,7 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
     except RecursionError:
         raise _broken("nested too deeply", source, None) from None
     except _NoNumberError as error:
-        raise _broken(f"{error} is no number", source, _line_of_constant(text)) from None
+        raise _broken(f"{error} is not a number", source, _line_of_constant(text)) from None
     except (ValueError, TypeError, OverflowError, LookupError, AttributeError) as error:
         raise _broken(f"has a value that cannot be read: {error}", source, None) from None
     found = dict(duplicates(compose(text))) or {
@@ -271,9 +270,9 @@ def _complaint(error: yaml.MarkedYAMLError, text: str) -> str:
     if mark is not None and text.splitlines()[mark.line : mark.line + 1]:
         rest = text.splitlines()[mark.line][mark.column :]
         if rest.startswith("\t"):
-            return "there is a tab here: YAML indents with blanks"
+            return "a tab is used for indentation: YAML requires spaces"
     if error.problem == "found unhashable key":
-        return "a list or mapping is used as a key here: keys are plain words"
+        return "a list or mapping is used as a key: a key must be a word"
     return ", ".join(part for part in (error.context, error.problem) if part)
 
 

@@ -33,7 +33,7 @@ class GenerateEntry(Section):
 
 
 #: The message for a log without hosts, or with two kinds of them.
-GIVE_HOSTS = "has a log: give either site or hosts: N (of an SWF log)"
+GIVE_HOSTS = "has a log: give either site, or hosts: N for an SWF log"
 
 
 class CaseEntry(Section):
@@ -50,13 +50,13 @@ class CaseEntry(Section):
     def _one_kind(self) -> CaseEntry:
         if self.generate is not None and (self.site or self.log or self.hosts):
             given = ", ".join(key for key in ("site", "log", "hosts") if getattr(self, key))
-            raise ValueError(f"has generate and {given}: give generate alone, or leave it out")
+            raise ValueError(f"has generate and {given}: give generate alone, or remove it")
         if self.generate is None and not self.site and not self.log:
             raise ValueError("has no workload: give site, log or generate")
         if self.log and self.site and self.hosts is not None:
             raise ValueError(GIVE_HOSTS)
         if self.hosts is not None and not self.log:
-            raise ValueError(f"has hosts: {self.hosts} without a log: give log, or leave hosts out")
+            raise ValueError(f"has hosts: {self.hosts} without a log: give log, or remove hosts")
         return self
 
     @property
@@ -198,7 +198,7 @@ def _disagreeing(study: StudyDocument) -> Iterator[Finding]:
     ):
         for n, name in enumerate(names):
             if name in names[:n]:
-                said = f"there is a {name!r} already: names tell rows apart"
+                said = f"{name!r} is already used: give each row its own name"
                 yield Finding((section, n, "name"), said)
     places: list[Location] = [("parameters", key) for key in study.parameters]
     places += [("policies", n, "set", key) for n, p in enumerate(study.policies) for key in p.set]

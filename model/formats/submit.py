@@ -178,8 +178,8 @@ def refusals(instance: Instance, job: Job) -> Iterator[str]:
     waits = closed and any((one.id, one.queue) == (job.id, job.queue) for one in instance.pending)
     if closed and not waits:
         yield (
-            f"-q: queue {job.queue} is closed and takes no jobs (badmin qclose); those that wait "
-            "there still start"
+            f"-q: queue {job.queue} is closed and accepts no new jobs (badmin qclose); its "
+            f"pending jobs still start"
         )
     alone = replace(instance, pending=(job,), running=(), future=())
     yield from (f"-w: {text}" for text in condition_problems(instance, job))

@@ -63,7 +63,7 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
     if len(limits) == 1:
         return None, limits[0]
     if limits[0] > limits[1]:
-        raise ValueError(f"the default in {value!r} is more than the maximum")
+        raise ValueError(f"the default in {value!r} exceeds the maximum")
     return limits[0], limits[1]
 
 
@@ -89,7 +89,7 @@ def positive_duration(value: object, unit: int = 1) -> int:
         raise ValueError(f"must be more than 0, not {value!r}")
     if slash and not host.strip():
         raise ValueError(
-            f"needs a host or model behind the slash, such as 8:00/hostA, not {value!r}"
+            f"needs a host or model after the slash, such as 8:00/hostA, not {value!r}"
         )
     return LimitOnHost(seconds, host.strip()) if slash else seconds
 
@@ -122,9 +122,7 @@ def gpus(value: object) -> Gpus | None:
     if given:
         raise ValueError(f"GPUs have count, model and mem, not {next(iter(given))!r}")
     if not isinstance(model, str) or model != plain_model(model):
-        raise ValueError(
-            f"a model of GPUs is one word without blank, slash or hyphen, not {model!r}"
-        )
+        raise ValueError(f"a GPU model is one word without blank, slash or hyphen, not {model!r}")
     size = None if mem is None else parse_size(mem)
     return Gpus(count, model, size) if count else None
 
@@ -373,7 +371,7 @@ def preemption(value: object) -> tuple[tuple[str, ...] | None, tuple[str, ...] |
     if not found or _PREEMPTION.sub("", text).strip(" ,"):
         raise ValueError(f"must be PREEMPTIVE[queues] or PREEMPTABLE[queues], not {value!r}")
     if any("+" in name for names in found.values() for name in names):
-        raise ValueError(f"preference levels (+n) in {value!r} are not supported: leave them out")
+        raise ValueError(f"preference levels (+n) in {value!r} are not supported: remove them")
     return found.get("PREEMPTIVE"), found.get("PREEMPTABLE")
 
 

@@ -139,7 +139,7 @@ def parse_stamp(value: object) -> datetime:
         stamp = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is no ISO 8601 time such as 2026-03-01T08:00:00+01:00"
+            f"{text!r} is not an ISO 8601 time such as 2026-03-01T08:00:00+01:00"
         ) from None
     if stamp.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone: write {text}Z or +01:00")
@@ -149,7 +149,7 @@ def parse_stamp(value: object) -> datetime:
 
 
 def _is_stamp(text: str) -> bool:
-    """Return whether a text begins as a date and is no duration such as ``12345678s``."""
+    """Return whether a text begins as a date and is not a duration such as ``12345678s``."""
     forms = (_PARTS, _CLOCK, _NUMBER)
     return _STAMP.match(text) is not None and not any(form.fullmatch(text) for form in forms)
 
@@ -228,14 +228,15 @@ class Clock:
             moment = now.replace(hour=hour, minute=minute, second=0, **wanted)  # type: ignore[arg-type]
         except ValueError as error:
             raise ValueError(
-                f"{text!r} is no time ({error}): write [[month:]day:]hour:minute"
+                f"{text!r} is not a time ({error}): write [[month:]day:]hour:minute"
             ) from None
         try:
             if moment < now.replace(second=0):
                 moment = _later(moment, len(rest))
         except OverflowError:
             raise ValueError(
-                f"{text!r} never comes again: give a day that its month has, such as 2:28:18:00"
+                f"{text!r} does not exist in any coming year: give a valid day of the month, "
+                f"such as 2:28:18:00"
             ) from None
         return self.seconds(moment)
 
@@ -251,5 +252,6 @@ def _later(moment: datetime, given: int) -> datetime:
         except ValueError:
             continue
     raise ValueError(
-        f"day {moment.day} of month {moment.month} never comes again: give a day that its month has"
+        f"day {moment.day} of month {moment.month} does not exist in any coming year: give a "
+        f"valid day of the month"
     )

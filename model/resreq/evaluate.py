@@ -286,7 +286,7 @@ def order_hosts(
 
 def _column(key: OrderKey, table: HostTable) -> FloatArray:
     if table.kind(key.resource) != "numeric":
-        raise ResreqError(f"hosts cannot be ordered by {key.resource}, which is no number")
+        raise ResreqError(f"hosts cannot be ordered by {key.resource}, which is not a number")
     column = table.number(key.resource)
     if key.resource in NORMALISED:
         column = (column + 1) / table.number("cpuf")

@@ -78,7 +78,7 @@ def laid_out(
     if isinstance(own, Compound) or isinstance(requirement, Compound):
         raise _refused(f"-ext {text} and a compound requirement exclude each other")
     if own.span is not None:
-        raise _refused(f"-ext {text} and span[] both lay out the job: give one of the two")
+        raise _refused(f"-ext {text} and span[] both lay out the job: give one of them")
     return replace(requirement, span=Span(ptile=_each(asked, text, slots or (1, 1))))
 
 

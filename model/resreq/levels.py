@@ -542,10 +542,12 @@ def resolve_counts(
     *first, last = compound.terms
     if last.count is not None:
         if slots is not None and slots != given:
-            raise ResreqError(f"the terms ask for {given} slots, -n for {slots}: they must agree")
+            raise ResreqError(
+                f"the terms request {given} slots, -n requests {slots}: they must agree"
+            )
         return compound
     if slots is not None and slots < given:
-        raise ResreqError(f"the terms ask for {given} slots already, -n for {slots} only")
+        raise ResreqError(f"the terms request {given} slots, -n only {slots}")
     rest = max(0, (proclimit_default or 1) - given) if slots is None else slots - given
     if rest == 0 and first:
         return Compound(tuple(first))

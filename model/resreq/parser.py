@@ -128,7 +128,7 @@ class Builder:
             *minus, name = key.children
             resource = self._known(name)
             if self._options.vocabulary.kind(resource) in ("string", "boolean"):
-                self.fail(name, f"hosts cannot be ordered by {resource}, which is no number")
+                self.fail(name, f"hosts cannot be ordered by {resource}, which is not a number")
             keys.append(OrderKey(resource, bool(minus)))
         return tuple(keys) or None
 
@@ -258,7 +258,7 @@ class Builder:
         if suffix and not megabytes:
             self.fail(
                 token,
-                f"'{token}' is no amount: numbers carry no unit here",
+                f"'{token}' is not an amount: numbers carry no unit here",
                 f"a plain number ({self._options.unit}, set by LSF_UNIT_FOR_LIMITS)"
                 if resource in SCALED
                 else "a plain number",
@@ -280,7 +280,7 @@ class Builder:
     def _duration(self, token: Token) -> int:
         number, suffix = self._split(token)
         if suffix not in _SECONDS:
-            self.fail(token, f"'{token}' is no duration", "minutes, or a number with s, m or h")
+            self.fail(token, f"'{token}' is not a duration", "minutes, or a number with s, m or h")
         if number < 0:
             self.fail(token, "a duration cannot be negative", "more than 0")
         seconds = round(number * _SECONDS[suffix])
@@ -300,7 +300,7 @@ class Builder:
     def _split(self, token: Token) -> tuple[float, str]:
         match = _VALUE.fullmatch(str(token))
         if match is None or not float(match.group(1)) < 1e300:
-            self.fail(token, f"'{token}' is no number", "a number")
+            self.fail(token, f"'{token}' is not a number", "a number")
         return float(match.group(1)), match.group(2)
 
     def _check_phases(self, name: Token | None, usage: UsageString) -> None:
@@ -387,12 +387,12 @@ class Builder:
             found[word] = self._cu_value(name, value)
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
-            self.fail(place, "pref=bestfit and balance exclude each other", "one of the two")
+            self.fail(place, "pref=bestfit and balance exclude each other", "one of them")
         if {"balance", "usablecuslots"} <= found.keys() and not self._options.lenient:
             place = max(
                 (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
             )
-            self.fail(place, "balance and usablecuslots exclude each other", "one of the two")
+            self.fail(place, "balance and usablecuslots exclude each other", "one of them")
         return Cu(**found)
 
     def _cu_value(self, name: Token, value: Token | None) -> Any:
@@ -439,9 +439,6 @@ def _tokens(tree: Tree[Any], kind: str) -> list[Any]:
     from lark import Token
 
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
-
-
-# Messages for syntax errors of lark: position, text found and expected text.
 
 
 _VALUES = {"NUMBER", "NAME", "LPAR"}
@@ -517,7 +514,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
             return _error(what, body, turned.start(3), name, f"{name}{mirrored(sign)}{value}")
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:
-            what = f"'{unequal.group()}' is no comparison"
+            what = f"'{unequal.group()}' is not a comparison"
             return _error(what, body, unequal.start(), unequal.group(), "'!='")
     for amount in _AMOUNT.finditer(body) if start == "rusage" else ():
         name, sign, number = amount.groups()
@@ -627,7 +624,7 @@ def parse(
 def parse_with_notes(text: str, options: Options) -> Parsed:
     """Return the requirement with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
-        raise ResreqError(f"'{options.unit}' is no unit of memory", expected=", ".join(UNITS))
+        raise ResreqError(f"'{options.unit}' is not a unit of memory", expected=", ".join(UNITS))
     try:
         check_length(text)
     except ValueError as error:

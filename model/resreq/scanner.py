@@ -120,7 +120,7 @@ def terms(text: str) -> tuple[TermText, ...]:
             raise ResreqError(
                 "a term of a compound requirement is missing"
                 if at >= len(text)
-                else "this is no term of a compound requirement",
+                else "this is not a term of a compound requirement",
                 text=text,
                 position=at,
                 token=text[at : at + 1],
@@ -190,7 +190,7 @@ def alternatives(text: str) -> tuple[AlternativeText, ...]:
 
 
 def _after_blanks(text: str, at: int) -> int:
-    """Return the offset of the next character that is no blank."""
+    """Return the offset of the next character that is not a blank."""
     return len(text) - len(text[at:].lstrip())
 
 
@@ -310,14 +310,14 @@ def _check_keyword(text: str, keyword: str, at: int) -> None:
     if glued:
         first = keyword[: -len(glued)]
         raise ResreqError(
-            f"'{keyword}' is no section",
+            f"'{keyword}' is not a section",
             text=text,
             position=at,
             token=keyword,
             expected=f"a blank between '{first}' and {glued}[…]",
         )
     raise ResreqError(
-        f"'{keyword}' is no section{nearest(keyword, SECTIONS)}",
+        f"'{keyword}' is not a section{nearest(keyword, SECTIONS)}",
         text=text,
         position=at,
         token=keyword,

@@ -110,7 +110,7 @@ class SelectionBuilder:
             self._fail(token, "this number is too long", "at most 300 digits")
         odd = text[0] == "." or (text[0] == "0" and text[1:2].isdigit()) or "e" in text.lower()
         if odd and self._options.strict:
-            self._fail(token, f"'{text}' is no number in strict syntax", "a number such as 0.5")
+            self._fail(token, f"'{text}' is not a number in strict syntax", "a number such as 0.5")
         return self._place(Number(float(text), literal(text)), token)
 
     def _size(self, token: Token, beside: Expression | None) -> Expression:
@@ -119,7 +119,7 @@ class SelectionBuilder:
         assert size is not None
         name = beside.value if isinstance(beside, Name) else ""
         if name not in _SIZED or self._options.dialect == LSF_7:
-            self._fail(token, f"'{token}' is no number", "a size beside mem, swp or tmp alone")
+            self._fail(token, f"'{token}' is not a number", "a size beside mem, swp or tmp alone")
         value = float(size["number"]) * UNITS[f"{size['unit'].upper()}B"]
         if name in SCALED:
             value /= UNITS[self._options.unit]
@@ -215,7 +215,7 @@ class SelectionBuilder:
             blamed = self._blame(right, token)
             self._fail(blamed, f"the string {_word(right)} is on the right", turned)
         if kind is not None and other == "text":
-            self._fail(self._blame(right, token), f"{_word(left)} is no string", "a number")
+            self._fail(self._blame(right, token), f"{_word(left)} is not a string", "a number")
         for part, other_side in ((left, right), (right, left)):
             self._check_fraction(part, other_side)
         self._check_number(left, token, unsure=True)
@@ -342,8 +342,8 @@ def plain(value: float) -> str:
 def literal(text: str) -> str:
     """Return the text of a literal if printing or string comparison needs it, else "".
 
-    An exponent is written out, because strict syntax has none; a number with one is no integer in
-    C.
+    An exponent is written out, because strict syntax has none; a number with one is not an integer
+    in C.
     """
     exact = plain(float(text))
     if "e" in text.lower():

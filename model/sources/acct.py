@@ -660,7 +660,7 @@ class Requirements:
         self._domains = Domains(self._machines)
 
     def home(self, name: str) -> str:
-        """Return a submission host in the cluster's spelling; "" if it is no host of the
+        """Return a submission host in the cluster's spelling; "" if it is not a host of the
         cluster.
         """
         known = self._domains.known(name)
@@ -701,7 +701,7 @@ class Requirements:
         return part, (f"part of the requirement {text}",)
 
 
-#: Parts of requirements that are no sections, in words.
+#: Parts of requirements that are not sections, in words.
 _IN_WORDS = {"unreadable": "unreadable requirement", "alternatives": "alternatives in braces"}
 
 

@@ -38,7 +38,7 @@ def in_range(value: _Number, name: str, word: str) -> _Number:
 def number_of(word: str, name: str, where: str = "") -> float:
     """Return the number of a word of a record; where: end of the message, the position in the line.
 
-    Raises ValueError for a word that is no number.
+    Raises ValueError for a word that is not a number.
     """
     try:
         value = float(word)

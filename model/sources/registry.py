@@ -22,7 +22,7 @@ def file_formats() -> tuple[FileFormat, ...]:
 
 
 def whole_by_itself(path: Path) -> FileFormat | None:
-    """Return the format of a file that is no instance file but needs no options either.
+    """Return the format of a file that is not an instance file but needs no options either.
 
     None for instance files, for logs, which need a moment or hosts, and for anything else.
     """

@@ -136,7 +136,7 @@ def clock_seconds(text: str) -> int:
     word = text.strip()
     found = _TIME.fullmatch(word)
     if found is None:
-        raise ValueError(f"{word!r} is no time such as 90, 1:30:00 or 2-12:00:00")
+        raise ValueError(f"{word!r} is not a time such as 90, 1:30:00 or 2-12:00:00")
     days, first, second, third = found.groups()
     if days is not None:
         return int(days) * 86400 + int(first) * 3600 + int(second or 0) * 60 + int(third or 0)
@@ -159,7 +159,7 @@ def stamp(value: Any, zone: tzinfo | None) -> int | None:
         try:
             found = datetime.fromisoformat(word)
         except ValueError:
-            raise ValueError(f"{word!r} is no time such as 2026-11-26T23:53:29") from None
+            raise ValueError(f"{word!r} is not a time such as 2026-11-26T23:53:29") from None
         if found.tzinfo is None:
             found = found.replace(tzinfo=zone or UTC)
         return int(found.timestamp())
@@ -176,7 +176,7 @@ def megabytes(value: Any) -> float | None:
             return math.inf
         found = _SIZE.fullmatch(word)
         if found is None:
-            raise ValueError(f"{word!r} is no size such as 100M or 4G")
+            raise ValueError(f"{word!r} is not a size such as 100M or 4G")
         return float(found[1]) * _UNITS[found[2].upper()]
     return number(value)
 
@@ -191,7 +191,7 @@ def amount_of(value: Any) -> float | None:
     """MB of an amount that there is; None if none is set; ValueError for no limit."""
     found = megabytes(value)
     if found is not None and math.isinf(found):
-        raise ValueError("an amount without limit is no amount")
+        raise ValueError("an amount without limit is not an amount")
     return found
 
 
@@ -217,7 +217,7 @@ def tres(value: Any) -> dict[str, float]:
         try:
             sized = megabytes(amount)
         except ValueError:
-            wrong = f"{part.strip()!r} is no amount such as cpu=8, mem=100M or gres/gpu=2"
+            wrong = f"{part.strip()!r} is not an amount such as cpu=8, mem=100M or gres/gpu=2"
             raise ValueError(wrong) from None
         if sized is not None and math.isfinite(sized) and sized < 2.0**62:
             found[name.strip()] = sized if name.strip() in ("mem", "vmem") else _count(amount)
@@ -238,7 +238,7 @@ def tres_weights(value: Any) -> dict[str, float]:
             r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})([KMGTP]?)", written.strip().upper()
         )
         if weight is None:
-            raise ValueError(f"{part.strip()!r} is no weight such as CPU=1.0 or Mem=0.25G")
+            raise ValueError(f"{part.strip()!r} is not a weight such as CPU=1.0 or Mem=0.25G")
         kind = name.strip().lower()
         unit = _UNITS[weight[2] or "M"] if kind in ("mem", "vmem") else 1.0
         found[kind] = float(weight[1]) / unit
@@ -282,7 +282,7 @@ def host_list(value: Any) -> tuple[str, ...]:
         pieces = re.split(r"\[([^\[\]]*)\]", part)
         if len(pieces) == 1:
             if "[" in part or "]" in part:
-                raise ValueError(f"{part[:80]!r} is no list of nodes such as n[1-3,7]")
+                raise ValueError(f"{part[:80]!r} is not a list of nodes such as n[1-3,7]")
             names: Iterable[str] = (part,)
         else:
             choices = [
@@ -290,7 +290,7 @@ def host_list(value: Any) -> tuple[str, ...]:
                 for place, piece in enumerate(pieces)
             ]
             if math.prod(map(len, choices)) > MAX_HOSTS:
-                raise ValueError(f"{part[:80]!r} stands for more than {MAX_HOSTS:,} nodes")
+                raise ValueError(f"{part[:80]!r} expands to more than {MAX_HOSTS:,} nodes")
             names = ("".join(parts) for parts in product(*choices))
         found.extend(names)
     return tuple(found)
@@ -306,9 +306,9 @@ def _numbers(listed: str, part: str) -> Iterable[str]:
     for piece in listed.split(","):
         found = re.fullmatch(r"\s*(\d{1,12})(?:-(\d{1,12}))?\s*", piece)
         if found is None:
-            raise ValueError(f"{part[:80]!r} is no list of nodes such as n[1-3,7]")
+            raise ValueError(f"{part[:80]!r} is not a list of nodes such as n[1-3,7]")
         first, last = found[1], found[2] or found[1]
         if int(last) - int(first) >= MAX_HOSTS:
-            raise ValueError(f"{part[:80]!r} stands for more than {MAX_HOSTS:,} nodes")
+            raise ValueError(f"{part[:80]!r} expands to more than {MAX_HOSTS:,} nodes")
         for index in range(int(first), int(last) + 1):
             yield str(index).zfill(len(first))

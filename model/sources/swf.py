@@ -133,8 +133,8 @@ class SwfLog:
 def origin_of(header: Mapping[str, str]) -> datetime | None:
     """Return the date of second 0 in the log's own zone; None if the header does not give it.
 
-    0, which prepared logs have, is no date. TimeZoneString names a zone, TimeZone is its offset in
-    seconds; UTC if there is neither or the zone is unknown.
+    0, which prepared logs have, is not a date. TimeZoneString names a zone, TimeZone is its offset
+    in seconds; UTC if there is neither or the zone is unknown.
     """
     found = re.match(r"\d{1,11}", header.get("UnixStartTime", ""))
     if found is None or not int(found[0]):
@@ -385,9 +385,6 @@ def _max_procs(header: dict[str, str]) -> int | None:
         if found and (size := int(re.sub(r"\D", "", found[0]))) > 0:
             return size
     return None
-
-
-# The records of an SWF log as jobs, each made when it is asked for, and their recorded starts.
 
 
 #: Digits that no job number of a log has.

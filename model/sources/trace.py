@@ -1,4 +1,11 @@
-"""Recorded workloads as instances of the scheduler loop: SWF and lsb.acct on hosts with slots."""
+"""Recorded workloads as instances of the scheduler loop: SWF and lsb.acct on hosts with slots.
+
+Snapshots of a pool of identical processors as instances. A snapshot is a JSON object of a
+whole-processor cluster at one moment: ``log``, ``time``, ``procs``, ``free``; ``running``: ``id``,
+``procs``, ``remaining_req_s``, ``remaining_actual_s``; ``queue`` in order of submission: ``id``,
+``procs``, ``req_s``, ``run_s``, ``waited_s``. Processors that cannot be distinguished are one host
+with that many slots: this is exact, as any free ones do.
+"""
 
 from __future__ import annotations
 
@@ -249,15 +256,6 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
     return Instance(Cluster(tuple(Host(name, most) for name, most in use.most())), queues=())
 
 
-# Snapshots of a pool of identical processors as instances.
-#
-# A snapshot is a JSON object of a whole-processor cluster at one moment: ``log``, ``time``,
-# ``procs``, ``free``; ``running``: ``id``, ``procs``, ``remaining_req_s``, ``remaining_actual_s``;
-# ``queue`` in order of submission: ``id``, ``procs``, ``req_s``, ``run_s``, ``waited_s``.
-# Processors that cannot be distinguished are one host with that many slots: this is exact, as any
-# free ones do.
-
-
 #: Name of the one host.
 POOL = "pool"
 
@@ -291,7 +289,7 @@ def _contradictions(snapshot: _Snapshot) -> Iterator[tuple[Location, str]]:
     for section in ("running", "queue"):
         for index, item in enumerate(getattr(snapshot, section)):
             if item.id in seen:
-                said = f"there is a job {item.id} already: give each job an id of its own"
+                said = f"job {item.id} is already defined: give each job its own id"
                 yield (section, index, "id"), said
             seen.add(item.id)
     used = sum(item.procs for item in snapshot.running)

@@ -216,7 +216,7 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     ]
     problems = log.problems
     if problems and not ended and not kind_of(path):
-        wrong = "is no SWF, lsb.acct, lsb.events or table of sacct -P: give a log of ended jobs"
+        wrong = "is not an SWF, lsb.acct, lsb.events or table of sacct -P: give a log of ended jobs"
         raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise refused_records(problems, len(ended))

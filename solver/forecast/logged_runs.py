@@ -53,11 +53,13 @@ class LoggedRuns:
 def logged_runs(path: Path, *, keep_going: bool = False) -> LoggedRuns:
     """Return the runs of a log.
 
-    Raises InputError if it cannot be read, is no log, or has malformed records (unless keep_going).
+    Raises InputError if it cannot be read, is not a log, or has bad records (unless keep_going).
     """
     found = read_runs(path)
     if found.problems and not kind_of(path) and all(run.start is None for run in found.runs):
-        raise InputError([Problem(f"is no {LOGS}: give a log of finished jobs", str(path))])
+        raise InputError(
+            [Problem(f"is not a log ({LOGS}): give a log of finished jobs", str(path))]
+        )
     if found.problems and not keep_going:
         raise refused_records(found.problems, len(found.runs))
     return found

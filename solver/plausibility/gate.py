@@ -5,7 +5,9 @@ A statement that nothing explains is an omission of the job, whose starts are no
 
 from __future__ import annotations
 
+import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,8 +21,11 @@ from ...model.omissions import Omission
 from ...model.pending import LOAD_WORDS, Pending
 from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
 from ...model.sources.slurm.seen import SlurmState
-from ..availability.resources import HostResource, Pool
+from ..availability.demand import TermDemand
+from ..availability.profile import SLACK
+from ..availability.resources import HostResource, Per, Pool, Use
 from ..budget import Budget
+from ..problem import profile_of_running
 from ..resolve import Resolver
 from ..scheduler.continuation import started_now
 from ..scheduler.why_pending import PARALLEL
@@ -103,7 +108,6 @@ _EXPLAINED_BY: dict[Pending, _Row] = {
     P.UNREACHABLE: ("a host out of reach", _has_state("unavail", "unreach")),
     P.QUEUE_REQUIREMENT: _QUEUE_RES_REQ,
     P.QUEUE_SPAN: _QUEUE_RES_REQ,
-    P.QUEUE_RUSAGE: _QUEUE_RES_REQ,
     P.SPAN: _SHAPE,
     P.EXCLUSIVE: ("an exclusive job that runs", _exclusive_runs),
     P.RESERVED: (
@@ -134,7 +138,7 @@ _IN_TABLE: dict[Pending, tuple[str, ...]] = {
     **dict.fromkeys((P.LIMIT_APP, P.JOBS_APP), ("application",)),
     **dict.fromkeys((P.LIMIT_LICENSE_PROJECT, P.JOBS_LICENSE_PROJECT), ("license_project",)),
 }
-_OF_LIMIT = {parallel: kind for kind, parallel in PARALLEL.items()}
+_OF_LIMIT = {P.QUEUE_RUSAGE: P.RUSAGE, **{other: kind for kind, other in PARALLEL.items()}}
 
 
 class ReadOfLsf:
@@ -143,6 +147,14 @@ class ReadOfLsf:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self._resolver = Resolver.of(instance, reserving=False)
+        self._running = profile_of_running(self._resolver)
+        self._reported = self._resolver.table.reported_used()
+        #: Amounts that pending jobs may reserve, by name.
+        self._reserved = defaultdict[str, float](float)
+        for job in instance.pending:
+            if instance.queue(job.queue).reserve_cycles is not None:
+                for item, amount, _ in self._taken(job):
+                    self._reserved[item.name] += amount
 
     def lacks(self, job: Job, reason: str) -> tuple[str, Pending | None]:
         """Return in words that what explains a reason of a job was not read, with that reason if
@@ -159,13 +171,18 @@ class ReadOfLsf:
             elif (kind := _OF_LIMIT.get(kind, kind)) in _IN_TABLE:
                 if kind is P.QUEUE_SLOTS and queue.slot_pool:
                     continue
-                if not any(
-                    _family(short) == _family(kind)
-                    and resource in ("", subject, subject.removesuffix("s"))
-                    for short, subject in self._limits_of(job)
-                ):
-                    what = f"an amount of {resource}" if resource else "that limit"
+                own = queue.reserve_cycles is not None
+                left = [
+                    free - amount * (not own) - self._reserved[item.name]
+                    for item, amount, free in self._taken(job)
+                    if _family(item.short) == _family(kind)
+                    and resource in ("", item.subject, item.subject.removesuffix("s"))
+                ]
+                what = f"an amount of {resource}" if resource else "that limit"
+                if not left:
                     return f"no input has {what}", kind
+                if min(left) >= 0:
+                    return f"{what} as it was read leaves enough for it", kind
         return "", None
 
     def held_alike(self, job: Job, kind: Pending) -> Iterator[str]:
@@ -175,19 +192,27 @@ class ReadOfLsf:
             if all(getattr(other, name) == getattr(job, name) for name in shared):
                 yield other.id
 
-    def _limits_of(self, job: Job) -> set[tuple[Pending, str]]:
-        """Return the reasons that amounts which a job takes can have, with their subjects."""
+    def _taken(self, job: Job) -> Iterator[tuple[HostResource | Pool, float, float]]:
+        """Yield what a job takes an amount of, with the amount and what running jobs leave of it:
+        on the host with the least.
+        """
+        table, now = self._resolver.table, self.instance.now
         try:
-            demand = self._resolver.demand(job)
+            terms = self._resolver.demand(job).terms
         except InputError:
-            return set()
-        table = self._resolver.table
-        uses = [use for term in demand.terms for use in term.alternatives]
-        items: list[HostResource | Pool] = []
-        for use in uses:
-            items += [table.host_resources[item.index] for item in use.host_uses]
-            items += [table.pools[item.index] for item in use.pool_uses]
-        return {(item.short, item.subject) for item in items}
+            terms = ()
+        for term in terms:
+            for use in (use for item in term.alternatives for use in item.host_uses):
+                free = self._running.free(use.index, now) - self._reported.get(use.index, 0.0)
+                least = float(free[term.candidates].min(initial=math.inf))
+                yield table.host_resources[use.index], _amount(use, term), least
+            for use in (use for item in term.alternatives for use in item.pool_uses):
+                left = self._running.free_in_pool(use.index, now)
+                yield table.pools[use.index], _amount(use, term), left
+
+
+def _amount(use: Use, term: TermDemand) -> float:
+    return use.reservation.initial * (term.slots if use.per is Per.SLOT else 1) - SLACK
 
 
 def _family(kind: Pending) -> str:

@@ -67,9 +67,6 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     return frozenset(job for job, names in selected.items() if names - steady)
 
 
-# Sharing of GPUs: plans count whole GPUs, so that sharing jobs may start earlier (GPU-03).
-
-
 SHARED_GPUS = Omission("that jobs without j_exclusive=yes may share GPUs", mark="sharing")
 
 
@@ -246,8 +243,8 @@ def unheeded_by_the_loop(
 
     It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces.
     """
-    found = unsupported_rules(instance, resolver, jobs)
-    return tuple(item for item in found if item.mark not in ("condition", "alternative"))
+    found = unsupported_rules(instance, resolver, jobs, conditions={})
+    return tuple(item for item in found if item.mark != "alternative")
 
 
 def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:

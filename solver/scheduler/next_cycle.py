@@ -428,7 +428,7 @@ class NextCycle:
     @cached_property
     def _order(self) -> tuple[Job, ...]:
         """Return the pending jobs in the order of planning."""
-        return priority_order(self.instance)
+        return priority_order(self.instance, self.cycle.state.precedence)
 
     def demand_of(self, job: str) -> Demand:
         """Return the demand of a pending job on the hosts that are open to it."""

@@ -55,12 +55,12 @@ def whole_times(plan: Plan) -> Iterator[Violation]:
         for name in ("start", "finish", "bound", "estimate"):
             time = getattr(entry, name)
             if time is not None and (isinstance(time, bool) or not isinstance(time, Integral)):
-                text = f"job {entry.job}: its {name} {time} is no whole number of seconds"
+                text = f"job {entry.job}: its {name} {time} is not a whole number of seconds"
                 yield Violation("entry", text, entry.job)
     for name in ("now", "margin", "behind"):
         number = getattr(plan, name)
         if isinstance(number, bool) or not isinstance(number, Integral):
-            yield Violation("entry", f"{name} {number} is no whole number")
+            yield Violation("entry", f"{name} {number} is not a whole number")
 
 
 def allocations(facts: Facts) -> Iterator[Violation]:
@@ -167,7 +167,7 @@ def value(facts: Facts) -> Iterator[Violation]:
             yield Violation("value", f"bound {_number(plan.bound)} is claimed without a value")
         return
     if not math.isfinite(plan.value):
-        yield Violation("value", f"value {plan.value} is no number")
+        yield Violation("value", f"value {plan.value} is not a number")
         return
     if all(entry.start is not None for entry, _ in entries):
         right = FORMULAS[plan.objective](facts, entries)
@@ -187,7 +187,7 @@ def _bound(facts: Facts, value: float) -> Iterator[Violation]:
             yield Violation("value", f"status {plan.status}, but no bound is claimed")
         return
     if not math.isfinite(plan.bound):
-        yield Violation("value", f"bound {plan.bound} is no number")
+        yield Violation("value", f"bound {plan.bound} is not a number")
     elif plan.bound > value and not _same(plan.bound, value):
         text = f"bound {_number(plan.bound)} is above the value {_number(value)}"
         yield Violation("value", text)
@@ -288,9 +288,6 @@ def status(facts: Facts) -> Iterator[Violation]:
             if not entry.proved:
                 text = f"status optimal, but the start of job {entry.job} is not proved"
                 yield Violation("status", text, entry.job, "", entry.start)
-
-
-# Checks of bounds and proofs by examples: a job that could start before its bound.
 
 
 #: Maximum number of moves in all, and for one job: each is a check of the whole plan.

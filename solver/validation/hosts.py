@@ -1,4 +1,8 @@
-"""Which hosts may hold a job at all: status, select, lists of hosts, resources that are there."""
+"""Which hosts may hold a job at all: status, select, lists of hosts, resources that are there.
+
+Availability of hosts at an instant, given load and past starts. An allocation proposed by the
+validator must be possible for the scheduler, so a host that may be closed counts as closed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ _PASSING = ("ok", "closed_full", "closed_excl", "closed_cu_excl")
 
 
 def candidates(facts: Facts) -> Iterator[Violation]:
-    """Yield hosts of an allocation that are no candidates of their term (REQ-02, PLC-12)."""
+    """Yield hosts of an allocation that are not candidates of their term (REQ-02, PLC-12)."""
     for holding in facts.planned:
         for part in holding.parts:
             for host in part.allocation:
@@ -58,7 +62,7 @@ def may_begin_on(facts: Facts, job: Job, hosts: Iterable[str]) -> bool:
 
 
 def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Iterator[str]:
-    """Yield the reasons why a host is no candidate for a term of the job."""
+    """Yield the reasons why a host is not a candidate for a term of the job."""
     it = facts.hosts[host]
     queue = facts.queues[job.queue]
     if it.status.lower() not in _PASSING:
@@ -117,10 +121,6 @@ def static_value(facts: Facts, name: str, host: Host) -> float | str | None:
 
 def _listed(facts: Facts, host: str, names: list[str]) -> bool:
     return "others" in names or host in facts.expand(names)
-
-
-# Availability of hosts at an instant, given load and past starts. An allocation proposed by the
-# validator must be possible for the scheduler, so a host that may be closed counts as closed.
 
 
 def may_be_closed(facts: Facts, holding: Holding, host: str) -> bool:

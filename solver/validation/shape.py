@@ -179,7 +179,7 @@ def _cu_parts(
 
 
 def cu_membership(facts: Facts) -> Iterator[Violation]:
-    """Yield hosts outside every unit of the type, which are no candidates (PLC-05)."""
+    """Yield hosts outside every unit of the type, which are not candidates (PLC-05)."""
     for holding, cu, units, allocation in _cu_parts(facts):
         inside = {host for hosts in units.values() for host in hosts}
         for host in allocation:

@@ -107,7 +107,7 @@ def test_since_counts_back_from_the_last_poll_or_from_a_stamp(store: Path):
     ("options", "wrong"),
     [
         (["--since", "yesterday"], "--since: must be a time such as 2h"),
-        (["--log", "notes"], "notes: is no SWF, lsb.acct, sacct -P or lsb.events"),
+        (["--log", "notes"], "notes: is not a log (SWF, lsb.acct, sacct -P or lsb.events)"),
         (["--log", "log.swf"], "its times have no date, those of the store are dates"),
         (["-o", "table.xls"], "takes a name that ends in one of .csv"),
     ],

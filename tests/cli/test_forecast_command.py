@@ -190,7 +190,7 @@ def test_a_forecast_may_calibrate_itself(moment, log):
     path = log.with_name("calibration.json")
     path.write_text(json.dumps(record))
     both = _forecast(moment, log, "--calibrate", 25, "--calibration", path)
-    assert "give one of the two" in str(both.exception)
+    assert "give one of them" in str(both.exception)
 
 
 def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
@@ -322,7 +322,7 @@ def test_a_history_that_is_no_log_is_one_line(moment, tmp_path, text, more):
     found = _forecast(moment, path, *more)
     assert isinstance(found.exception, InputError)
     (problem,) = found.exception.problems
-    assert "is no SWF, lsb.acct, lsb.events or table of sacct -P" in str(problem)
+    assert "is not an SWF, lsb.acct, lsb.events or table of sacct -P" in str(problem)
 
 
 def test_a_log_with_malformed_lines_still_names_each(moment, log, tmp_path):

@@ -84,7 +84,7 @@ def test_a_log_has_its_cluster_from_a_file_and_none_now(lsf: Path) -> None:
     refused = slotwise("simulate", "--cluster", "--hosts", "2")
     assert (refused.returncode, refused.stderr) == (
         2,
-        "slotwise: --hosts: does not apply to the cluster of this machine, which is no log\n",
+        "slotwise: --hosts: does not apply to the cluster of this machine, which is not a log\n",
     )
     idle = slotwise("compare", "--example", "headline", "--timeout", "5")
     assert (idle.returncode, idle.stderr) == (

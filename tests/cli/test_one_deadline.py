@@ -112,7 +112,7 @@ def test_a_job_that_a_saved_plan_names_twice_is_refused(waiting: sw.Instance) ->
     record = json.loads(json.dumps(sw.plan(waiting, "time-based").to_dict()))
     record["reservations"].append(record["reservations"][0])
     name = record["reservations"][0]["job"]
-    with pytest.raises(sw.InputError, match=f"job {name} is there more than once"):
+    with pytest.raises(sw.InputError, match=f"job {name} occurs more than once"):
         read_plan(record, waiting, "plan.json")
 
 

@@ -118,7 +118,7 @@ LONG = "n" * 300
 def test_a_directory_of_an_instance_whose_name_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
     path.write_text(f"format: slotwise/1\nhosts: [{{name: a, slots: 1}}]\nconfig: {LONG}\n")
-    with pytest.raises(InputError, match=f"site.yaml:3: config: there is no directory '{LONG}'"):
+    with pytest.raises(InputError, match=f"site.yaml:3: config: directory '{LONG}' does not exist"):
         load(path)
 
 

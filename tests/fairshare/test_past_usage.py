@@ -237,7 +237,7 @@ def test_a_groups_numbers_are_those_of_all_below_it() -> None:
         ("{policy: q, account: g/x}", "account", "q has no share account 'g/x'"),
         ("{policy: q, account: zz}", "account", "did you mean 'z'"),
         ("{policy: s, account: g/a}", "policy", "state the usage of m"),
-        ("{policy: Q2, account: z}", "policy", "is called 'Q2'"),
+        ("{policy: Q2, account: z}", "policy", "'Q2'"),
         ("{policy: q, account: z, stamp: 5}", "stamp", "5 s after"),
         ("{policy: q, account: z, cpu_time: -1}", "cpu_time", "must be 0 or more, not -1"),
         ("{policy: q, account: z}\n  - {policy: q, account: z}", "account", "already"),

@@ -95,7 +95,7 @@ def test_what_is_refused(history: History) -> None:
     for wrong in (0, -1, 1.5, True, "20"):
         with pytest.raises(InputError, match=f"precision must be whole .* more, not {wrong!r}$"):
             check_drawing(1, 0, 1, UNCALIBRATED, wrong)
-    with pytest.raises(InputError, match="give one of the two"):
+    with pytest.raises(InputError, match="give one of them"):
         forecast(now(), history, calibrate=20, calibration=Calibration(0.9, 1.1, 30))
 
 

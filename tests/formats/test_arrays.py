@@ -75,7 +75,7 @@ def test_elements_that_differ_are_entries_of_their_own() -> None:
         ("{id: 1, bsub: '-J a[1-1001]'}", "pending[1].bsub: Array index too large"),
         ("{id: 1, array: 0-3}", "indices rise from 1 on"),
         ("{id: 1, array: 5-3}", "indices rise from 1 on"),
-        ("{id: 1, array: x}", "'x' is no index"),
+        ("{id: 1, array: x}", "'x' is not an index"),
         ("{id: 1, array: 1-3%0}", "% needs how many"),
         ("{id: 1, array: true}", "must be the elements of an array"),
         ("{id: 1, bsub: '-J a[1-'}", "-J: 'a[1-': an array is written"),
@@ -101,7 +101,7 @@ def test_what_runs_is_one_element() -> None:
     running = "running:\n  - {id: %s, start: 0, allocation: 1*n1, bsub: '-J a[1-9]%%2'}\n"
     (item,) = loads(_HEAD + running % "'1[4]'").running
     assert (item.job.id, item.job.name, item.job.array_limit) == ("1[4]", "a", 2)
-    with pytest.raises(InputError, match="what runs is one element"):
+    with pytest.raises(InputError, match="a running job is one element"):
         loads(_HEAD + running % "1")
 
 

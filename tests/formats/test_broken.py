@@ -21,7 +21,7 @@ def test_there_are_many_kinds() -> None:
     ("text", "message"),
     [
         ('{"a": 1,}', "f.json:1: not JSON: "),
-        ('{"a":\n "NaN", "b":\n -Infinity}', "f.json:3: -Infinity is no number"),
+        ('{"a":\n "NaN", "b":\n -Infinity}', "f.json:3: -Infinity is not a number"),
         ('{"a": 1,\n"name": "a",\n"name": "b"}', "f.json:3: name: the key 'name' is given twice"),
         ("[" * 100_000, "f.json: nested too deeply"),
         ("1" * 5000, "f.json: has a value that cannot be read: "),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import slotwise as sw
 from parsed_bsub import parse_bsub
 from slotwise import InputError
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
@@ -53,15 +54,15 @@ def test_whole_hosts_are_no_number_of_slots() -> None:
     assert found["res_req"] == ("span[ptile=1]",)
     script = "#!/bin/sh\n#BSUB -nnodes 2\nrun\n"
     for line, text in (("-n 4 < job", script), ("-nnodes 4 < job", "#!/bin/sh\n#BSUB -n 2\n")):
-        assert "give one of the two" in bsub_line(line, script=text).problems[0].message
+        assert "give one of them" in bsub_line(line, script=text).problems[0].message
     for line in ("-n 4 -nnodes 2", "-nnodes 2 -n 4"):
-        assert "give one of the two" in bsub_line(line).problems[0].message
+        assert "give one of them" in bsub_line(line).problems[0].message
 
 
 @pytest.mark.behaviour("SUB-01")
 def test_directives_behind_the_first_command_are_named_and_ignored() -> None:
     found = bsub_line("#!/bin/sh\n\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
-    assert found.notes == ["#BSUB -W 10 (line 5, behind the first command)"]
+    assert found.notes == ["#BSUB -W 10 (line 5, after the first command)"]
     assert (found.problems, found.fields) == ([], {"slots": 2, "max_slots": None})
 
 
@@ -89,7 +90,7 @@ def test_what_the_script_leaves_out_of_a_plan_stays_beside_the_line() -> None:
     [
         (
             "bsub -n 4 a\nbsub -n 8 b\n",
-            "2 times: ask about one at a time; the second is 'bsub -n 8 b'",
+            "2 times: give one call only; the second is 'bsub -n 8 b'",
         ),
         ("bsub -n 4 a; bsub -n 8 b", "the second is 'bsub -n 8 b'"),
         ("bsub -n 4 a && /opt/bin/bsub -n 8 b", "the second is 'bsub -n 8 b'"),
@@ -98,7 +99,7 @@ def test_what_the_script_leaves_out_of_a_plan_stays_beside_the_line() -> None:
         ("bsub -q a <<E\nrun\nE\nbsub -n 8 b\n", "the second is 'bsub -n 8 b'"),
         (
             "for i in 1 2; do bsub -n 4 a; done",
-            "in a loop: ask about one of its jobs, such as 'bsub -n 4",
+            "in a loop: give one of its jobs, such as 'bsub -n 4",
         ),
         ("#!/bin/sh\nwhile read f\ndo\n  x=1 # don't\n  bsub -n 4 a\ndone\n", "in a loop"),
         ("#!/bin/sh\nbsub -n 4 a\nbsub -n 8 b\n", "the second is 'bsub -n 8 b'"),
@@ -128,7 +129,6 @@ def test_what_a_line_overrides_in_its_script_is_noted() -> None:
     [
         ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option follows #BSUB)"),
         ("#bsub -n 4", "#bsub -n 4 (line 2: an option follows #BSUB)"),
-        ("#BSUB n 4", "#BSUB n 4 (line 2: no option)"),
     ],
 )
 def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
@@ -143,7 +143,7 @@ def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
         ("-W 10 \u2013n 4", "begins with a long dash: write -n"),
         ("\u201c-n 4\u201d", "begins with a typographic quote"),
         ("-W 10 \u2018-n\u2019 4", "begins with a typographic quote"),
-        ("-- -n 4", "'-n' is no option"),
+        ("-- -n 4", "'-n' is not an option"),
     ],
 )
 def test_what_no_shell_takes_for_an_option_is_said(text: str, words: str) -> None:
@@ -165,11 +165,24 @@ def test_a_time_of_day_without_a_date_is_left_out_where_that_is_asked_for() -> N
 
 
 @pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize("directive", ["mem=400G", '"-M 400G"', "-W 10 mem=400G", "M 400G"])
+def test_no_start_is_proved_without_a_word_that_is_no_option(directive: str) -> None:
+    """It was named, and the start that the job has without it was called proved."""
+    asked = sw.ask(
+        sw.loads("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n"),
+        f"#!/bin/sh\n#BSUB -n 2\n#BSUB {directive}\nrun\n",
+        method="optimal",
+    )
+    assert not asked.line.answer.proved
+    assert "(line 3: no option)" in str(asked.line.answer.omissions)
+
+
+@pytest.mark.behaviour("SUB-06")
 def test_a_word_that_is_no_option_ends_what_bsub_reads() -> None:
     found = bsub_line("#!/bin/sh\n#BSUB -W 10\n#BSUB -n 4 me@x.org\nrun\n")
-    assert (found.problems, found.notes) == ([], ["me@x.org (line 3: no option)"])
+    assert (found.problems, found.unheeded) == ([], ["me@x.org (line 3: no option)"])
     found = bsub_line("#!/bin/sh\n#BSUB -n 4 me@x.org\n#BSUB -W 10\nrun\n")
-    assert "'me@x.org' is no option" in found.problems[0].message
+    assert "'me@x.org' is not an option" in found.problems[0].message
 
 
 def test_a_form_is_refused_once_a_line() -> None:

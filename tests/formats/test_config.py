@@ -68,8 +68,8 @@ def test_problems_stand_in_the_file_they_come_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("./no", "f.yaml:2: config: there is no directory './no'"),
-        ("{directory: ./no}", "f.yaml:2: config: there is no directory './no'"),
+        ("./no", "f.yaml:2: config: directory './no' does not exist"),
+        ("{directory: ./no}", "f.yaml:2: config: directory './no' does not exist"),
         ("{directory: conf, clutser: c}", "f.yaml:2: config: clutser: unknown key 'clutser'"),
         ("{cluster: c}", "f.yaml:2: config: directory: the key 'directory' is missing"),
         ("[conf]", "f.yaml:2: config: must be a mapping of keys to values"),

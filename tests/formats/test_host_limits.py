@@ -59,12 +59,12 @@ def test_a_limit_is_longer_on_slow_hosts_and_shorter_on_fast_ones(bsub: str, sec
 @pytest.mark.parametrize(
     ("bsub", "says"),
     [
-        ("-W 8:00/fast1", "hosts of one factor"),
+        ("-W 8:00/fast1", "hosts with one factor"),
         ('-W 8:00/fast1 -m "fast1 slow1"', r"other factors \(1.5, 3\)"),
         ("-W 8:00/fast3 -m fast1", "did you mean"),
         ("-W 8:00/Mixed -m fast1", "several CPU factors"),
-        ("-W 8:00/ -m fast1", "behind the slash"),
-        ("-c 10/fast1", "hosts of one factor"),
+        ("-W 8:00/ -m fast1", "after the slash"),
+        ("-c 10/fast1", "hosts with one factor"),
     ],
 )
 def test_a_limit_that_depends_on_the_place_is_refused(bsub: str, says: str) -> None:
@@ -95,7 +95,7 @@ pending: [{id: 1}]
         document = HOSTS.replace("{name: default}", "{name: default, RUNLIMIT: 60/last}")
         if key == "applications":
             document = f"{HOSTS}applications: [{{name: t, {text}}}]\n"
-        with pytest.raises(sw.InputError, match="hosts of one factor") as caught:
+        with pytest.raises(sw.InputError, match="hosts with one factor") as caught:
             loads(document)
         assert caught.value.problems[0].path == f"{key}[0].{text.partition(':')[0]}"
 

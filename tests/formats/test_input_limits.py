@@ -52,7 +52,7 @@ def refusal(read: Callable[[], object], *, megabytes: float = 60, seconds: float
     ("hosts", "says"),
     [
         ("  - {name: a, slots: 1, count: 2147483647}\n", "200,000 hosts in all (--max-hosts)"),
-        ("  - {name: 'n[1-200001]', slots: 1}\n", "stands for more than 200,000 names"),
+        ("  - {name: 'n[1-200001]', slots: 1}\n", "expands to more than 200,000 names"),
         ("  - {name: 'n[1-9][1-99][1-9999]', slots: 1}\n", "more than 200,000 names"),
         ("  - {name: 'n[A-Z][A-Z][A-Z][A-Z][A-Z]', slots: 1}\n", "more than 200,000 names"),
         (

@@ -108,10 +108,10 @@ def test_a_job_submitted_on_a_machine_is_local_to_its_nodes() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("node_of: beta", "node_of: solo", "solo is a host already"),
-        ("node_of: beta", "node_of: both", "both is a host group already"),
+        ("node_of: beta", "node_of: solo", "solo is already a host"),
+        ("node_of: beta", "node_of: both", "both is already a host group"),
         ("HOSTS: alpha", "HOSTS: alfa", "did you mean 'alpha'"),
-        ("node_of: beta", "node_of: 90m ~ cu", "'90m ~ cu' is no name"),
+        ("node_of: beta", "node_of: 90m ~ cu", "'90m ~ cu' is not a name"),
     ],
 )
 def test_names_of_machines_are_their_own(old: str, new: str, says: str) -> None:
@@ -126,7 +126,7 @@ def test_names_of_machines_are_their_own(old: str, new: str, says: str) -> None:
         ("-n 7 -ext RMS[nodes=3]", "-n 6 would be right"),
         ("-n 6 -ext RMS[nods=3]", "did you mean 'nodes'"),
         ("-n 6 -ext nodes=3", r"RMS\[nodes=3\]"),
-        ("-n 6 -ext RMS[nodes=3] -R span[ptile=2]", "one of the two"),
+        ("-n 6 -ext RMS[nodes=3] -R span[ptile=2]", "give one of them"),
         ("-n 6 -ext", "needs a value"),
     ],
 )

@@ -68,7 +68,7 @@ def test_the_shipped_queue_is_this_snapshot() -> None:
         ),
         (
             {"queue": [{"id": 17, "procs": 1, "req_s": 1, "run_s": 1, "waited_s": 0}]},
-            ["queue[0].id: there is a job 17 already: give each job an id of its own"],
+            ["queue[0].id: job 17 is already defined: give each job its own id"],
         ),
     ],
 )  # fmt: skip

@@ -101,7 +101,7 @@ def test_what_logs_become(name: str, make: Callable[[], Instance]) -> None:
 
 #: Rules of bsub that the drawn instances do not keep; the reader says so, and nothing else.
 REFUSED = (
-    "it needs EXCLUSIVE: Y",
+    "set EXCLUSIVE: Y",
     "cu[excl] needs EXCLUSIVE",
     "unknown numeric resource 'gpu'",
     "no resource is called",

@@ -194,7 +194,7 @@ def an_instance_text(rng: random.Random) -> None:
 
 
 def a_snapshot(rng: random.Random) -> None:
-    """Data that is no snapshot of a pool, or nearly one."""
+    """Data that is not a snapshot of a pool, or nearly one."""
     job = {"id": 1, "procs": 2, "req_s": 3, "run_s": 3, "waited_s": 0}
     data: dict[str, Any] = {"procs": 4, "running": [], "queue": [job]}
     inner = rng.choice((data, job))

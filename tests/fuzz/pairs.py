@@ -182,7 +182,7 @@ def import_check_dump(rng: random.Random, folder: Path) -> None:
 
 
 def check_solve_report(rng: random.Random, folder: Path) -> None:
-    """A hostile instance that is accepted: what comes of it is no fault of the next command."""
+    """A hostile instance that is accepted: what comes of it is not a fault of the next command."""
     try:
         instance = from_document(mutated(rng))
     except InputError:

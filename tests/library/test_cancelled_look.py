@@ -21,7 +21,7 @@ def test_other_calls_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     cancel = threading.Event()
     cancel.set()
     instance = generate(hosts=2, running=2, pending=2)
-    with pytest.raises(Cancelled, match="still being looked at"):
+    with pytest.raises(Cancelled, match="still being checked"):
         sw.simulate(instance, cancel=cancel)
 
 

@@ -77,10 +77,10 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "negative run limit": (job(run_limit=-60), ".job.run_limit", "more than 0"),
     "new job of no class": (NewJob("x"), ".job", "must be a Job"),  # type: ignore[arg-type]
     "new job that is none": (NewJob(None), ".job", "must be a Job"),  # type: ignore[arg-type]
-    "id of a job there is": (job(id="p1"), ".job.id", "there is a job p1 already"),
+    "id of a job there is": (job(id="p1"), ".job.id", "job p1 is already defined"),
     "id of no type": (job(id=[]), ".job.id", ""),
     "id that runs": (job(id="r1"), ".job.id", "already"),
-    "submit before now": (job(submit=5), ".job.submit", "lies before"),
+    "submit before now": (job(submit=5), ".job.submit", "is before"),
     "submit as text": (job(submit="now"), ".job.submit", ""),
     "unknown application": (job(application="a"), ".job.application", "unknown application"),
     "unknown queue of a new job": (job(queue="nite"), ".job.queue", "did you mean 'night'"),
@@ -95,8 +95,8 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "time as text": (HostStatus("x", "h1", "down"), ".time", "whole number"),  # type: ignore[arg-type]
     "time as fraction": (Kill(10.5, "p1"), ".time", ""),  # type: ignore[arg-type]
     "time as truth": (Kill(True, "p1"), ".time", ""),
-    "before now": (Kill(9, "p1"), ".time", "lies before"),
-    "load that is no number": (LoadReport(10, "h1", {"ut": float("nan")}), ".values", ""),
+    "before now": (Kill(9, "p1"), ".time", "is before"),
+    "load that is not a number": (LoadReport(10, "h1", {"ut": float("nan")}), ".values", ""),
     "load without end": (LoadReport(10, "h1", {"r1m": float("inf")}), ".values", ""),
     "load as text": (LoadReport(10, "h1", {"ut": "1"}), ".values", ""),  # type: ignore[dict-item]
     "negative memory": (LoadReport(10, "h1", {"mem": -1.0}), ".values", "0 or more"),

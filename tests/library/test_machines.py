@@ -24,10 +24,10 @@ def test_a_machine_is_a_group_and_comes_back_from_a_file() -> None:
 @pytest.mark.parametrize(
     ("cluster", "what"),
     [
-        (Cluster(tuple(nodes("h2"))), "h2 is a host already: give the machine another name"),
+        (Cluster(tuple(nodes("h2"))), "h2 is already a host: give the machine another name"),
         (
             Cluster(tuple(nodes("M")), groups=(HostGroup("M", ("h2",)),)),
-            "M is a host group already: give the machine another name",
+            "M is already a host group: give the machine another name",
         ),
     ],
 )
@@ -45,4 +45,4 @@ def test_a_file_says_it_once() -> None:
     with pytest.raises(sw.InputError) as refused:
         loads(text)
     (problem,) = refused.value.problems
-    assert problem.message == "h2 is a host already: give the machine another name"
+    assert problem.message == "h2 is already a host: give the machine another name"

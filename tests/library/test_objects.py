@@ -84,7 +84,8 @@ def test_calls_can_be_sent_to_other_processes() -> None:
         (lambda: sw.plan(HEADLINE, objective="makespam"), "did you mean 'makespan'?"),  # type: ignore[arg-type]
         (lambda: sw.plan(HEADLINE, objective=["makespan"]), "unknown objective"),  # type: ignore[arg-type]
         (lambda: sw.simulate(HEADLINE, reservation="gredy"), "did you mean 'greedy'?"),  # type: ignore[arg-type]
-        (lambda: sw.explain(HEADLINE, "job5", method="milp"), "of configured, time-based, optimal"),  # type: ignore[arg-type]
+        (lambda: sw.explain(HEADLINE, "job5", method="milp"), "of configured, time-based, "
+        "optimal"),  # type: ignore[arg-type]
         (lambda: sw.ask(HEADLINE, "-n 1", method="optimum"), "did you mean 'optimal'?"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
@@ -259,9 +260,9 @@ def test_the_judge_itself_sees_an_overbooked_host() -> None:
     instance = sw.Instance(cluster, running=(run,))
     idle = sw.plan(sw.instance(cluster))
     (violation,) = validate(instance, idle)
-    assert str(violation) == "running: a has 4 slots, the running jobs hold 5"
+    assert str(violation) == "running: a has 4 slots, its running jobs use 5"
     (told,) = sw.validate(instance, idle)
-    assert told.message.endswith("a has 4 slots, the running jobs hold 5")
+    assert told.message.endswith("a has 4 slots, its running jobs use 5")
     asleep = replace(instance, running=(replace(run, suspended=True),))
     assert validate(asleep, idle) == sw.validate(asleep, idle) == []
 

@@ -459,7 +459,7 @@ def test_what_means_nothing_is_refused_and_changes_nothing() -> None:
         (lambda: planner.advance(-1), "must be a whole second from 0 to"),
         (lambda: planner.advance(1.5), "must be a whole second from 0 to"),  # type: ignore[arg-type]
         (lambda: planner.advance(10**18), "must be a whole second from 0 to 1000000000000"),
-        (lambda: planner.submit(job("a", 1, 60)), "there is a job a already"),
+        (lambda: planner.submit(job("a", 1, 60)), "job a is already defined"),
         (lambda: planner.submit(job("n", 0, 60, queue="nix")), "must be 1 slot or more"),
         (lambda: planner.submit(job("n", 1, 60, queue="nix")), "unknown queue 'nix'"),
         (lambda: planner.submit("-n x"), "-n"),
@@ -503,7 +503,7 @@ def test_what_is_likely_makes_the_search_shorter_and_changes_nothing(seed: int) 
 def test_a_question_about_a_job_that_runs_is_refused() -> None:
     instance = generate(hosts=4, running=4, pending=1, seed=1)
     planner = sw.Planner(instance)
-    with pytest.raises(sw.InputError, match="there is a job r1 already"):
+    with pytest.raises(sw.InputError, match="job r1 is already defined"):
         planner.ask(sw.Job(instance.running[0].job.id, 1, queue="normal"))
 
 

@@ -273,7 +273,7 @@ def test_numbers_must_be_numbers() -> None:
 
 
 def test_the_place_is_the_one_of_the_object_as_given() -> None:
-    """Objects before it that are no objects do not move it."""
+    """Objects before it that are not objects do not move it."""
     cluster = sw.Cluster((sw.Host("a", 4),))
     jobs: Any = ("x", sw.Job("p1", -4), None, sw.Job("p2", 1, queue="nope"))
     problems, _ = examine_objects(sw.Instance(cluster, pending=jobs))
@@ -364,7 +364,7 @@ def test_characters_that_terminals_obey_are_found_in_parts_of_a_field_too(sign: 
     for instance, place in ((asking, "pending[0].hosts"), (limited, "limits[0].users")):
         (problem,) = examine_objects(instance)[0]
         assert problem.path == place
-        assert f"character U+{ord(sign):04X}: leave it out" in problem.message
+        assert f"character U+{ord(sign):04X}: remove it" in problem.message
 
 
 def test_a_broken_number_of_numpy_is_refused_as_pythons_is() -> None:

@@ -148,8 +148,8 @@ def test_bad_arguments_are_refused():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: "nonsense", "is no checkpoint"),
-        (lambda text: "[]", "is no checkpoint"),
+        (lambda text: "nonsense", "is not a checkpoint"),
+        (lambda text: "[]", "is not a checkpoint"),
         (lambda text: text.replace('"easy"', '"lifo"'), "damaged"),
         (lambda text: text.replace(f'"version":{CHECKPOINT.version}', '"version":9'), "version 9"),
         (lambda text: text.replace('"free":0', '"free":1'), "damaged"),

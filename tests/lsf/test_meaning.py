@@ -56,7 +56,10 @@ def test_hosts_without_a_row_take_no_jobs(tmp_path: Path) -> None:
     rows = "Begin Host\nHOST_NAME MXJ\nhostB 2\nEnd Host\n"
     site = read(tmp_path, {"lsb.hosts": rows})
     assert [host["name"] for host in site.document["hosts"]] == ["hostB"]
-    assert "lsb.hosts has no row for hostA, hostC: left out, they take no jobs" in site.notes
+    assert (
+        "lsb.hosts has no row for hostA, hostC: omitted, since LSF starts no jobs there"
+        in site.notes
+    )
 
 
 def test_lshosts_and_ncpus_say_what_the_files_do_not(tmp_path: Path) -> None:
@@ -70,7 +73,8 @@ def test_lshosts_and_ncpus_say_what_the_files_do_not(tmp_path: Path) -> None:
         "login X86_64 Fast 60.0 4 8G 4G No ()\n",
     }
     assert complaints(tmp_path, files) == [
-        "lsb.hosts:4: Host.MXJ: no file says how many processors (and so slots) hostC has: "
+        "lsb.hosts:4: Host.MXJ: no file gives the number of processors (and thus slots) of "
+        "hostC has: "
         "give numbers as MXJ, --lshosts FILE, or --ncpus N"
     ]
     hosts = instance(tmp_path, files, ncpus={"hostC": 6}).cluster.hosts
@@ -214,7 +218,7 @@ def test_a_limit_of_nothing_but_what_is_not_modelled_is_left_out(tmp_path: Path)
     text = "Begin Limit\nNAME = x\nRESOURCE = [ngpus_physical,4] [lic,5%]\nEnd Limit\n"
     found, _ = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED}).instance()
     assert found.limits == ()
-    assert len([item for item in found.omissions if "the limit is left out" in item.what]) == 2
+    assert len([item for item in found.omissions if "the limit is omitted" in item.what]) == 2
 
 
 ORDERS = "FAIRSHARE", "USER_SHARES[[default, 1]]"
@@ -289,7 +293,7 @@ End Limit
 """
     site = read(tmp_path, {"lsb.resources": text})
     assert [limit.name for limit in site.instance()[0].limits] == ["a", "NONAME000"]
-    said = [note for note in site.notes if "limit is left out" in note]
+    said = [note for note in site.notes if "limit is omitted" in note]
     assert [note.split("(")[1].split(")")[0] for note in said] == ["limit b", "limit c"]
 
 
@@ -418,5 +422,5 @@ def test_what_lshosts_did_not_print_is_one_problem(tmp_path: Path) -> None:
         instance(tmp_path, {"lshosts": "HOST  type\nhostA X\n"})
     said = [str(problem) for problem in caught.value.problems]
     assert [line.partition("lshosts:")[2] for line in said] == [
-        "1: is no output of lshosts -w: its first line would begin with HOST_NAME"
+        "1: is not the output of lshosts -w: its first line would begin with HOST_NAME"
     ]

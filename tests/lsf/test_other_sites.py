@@ -52,7 +52,7 @@ def test_alternatives_are_kept_and_gpus_are_left_out(tmp_path: Path) -> None:
     kept = "{select[bigmem] rusage[mem=9]} || {select[cs]}@60"
     assert instance(tmp_path, files).queues[0].res_req == kept
     notes = _notes(tmp_path, files)
-    assert "because of ngpus, ngpus_physical in RES_REQ (queue q): no file says which" in notes
+    assert "because of ngpus, ngpus_physical in RES_REQ (queue q): no file gives the" in notes
 
 
 @pytest.mark.behaviour("CFG-01")
@@ -96,7 +96,7 @@ def test_names_that_lshosts_cuts_off_are_no_new_hosts(tmp_path: Path) -> None:
         "node1.exam X86 any 1.0 8 7G 2G Yes ()\n"
     )
     assert complaints(tmp_path, {"lsf.cluster.c": hosts, "lshosts": facts}) == [
-        "lshosts:2: the name node1.exam is cut off (node1.example.com has no line): "
+        "lshosts:2: the name node1.exam is truncated (node1.example.com has no line): "
         "lshosts -w prints it whole"
     ]
 

@@ -35,7 +35,7 @@ def _lines(root: Path, text: str, **circumstances: object) -> list[tuple[str, in
 
 
 def test_comments_and_continuations(tmp_path: Path) -> None:
-    text = """# If a comment begins so, it is no condition
+    text = """# If a comment begins so, it is not a condition
 a = 1   # one
 #b = 2 \\
 c = "x # y" z # w

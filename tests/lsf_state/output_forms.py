@@ -433,7 +433,7 @@ FILES = (
          {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\n"
                         "SNDJOBS_TO = far@away\nEnd Queue\n"}),
     Form("a directory without any of these files", ALL, "import lsf", "refused",
-         "give the directory that holds them", ("holds no LSF configuration",), {"readme": "x\n"}),
+         "give the directory that holds them", ("has no LSF configuration",), {"readme": "x\n"}),
 )  # fmt: skip
 
 PRINTED = (

@@ -56,7 +56,7 @@ def test_hosts_in_each_of_their_forms() -> None:
     assert values.allocation("a:a:b") == {"a": 2, "b": 1}
     assert values.allocation("2*a:3*b") == {"a": 2, "b": 3}
     assert values.allocation("16*n1 n2") == {"n1": 16, "n2": 1}
-    with pytest.raises(ValueError, match="no host"):
+    with pytest.raises(ValueError, match="not a host"):
         values.allocation("0*a")
 
 

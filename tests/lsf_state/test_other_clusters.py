@@ -71,7 +71,7 @@ def test_a_requirement_of_a_queue_that_does_not_go_with_what_runs_there_is_left_
     found = _assembled(runs, queues=[queue])
     assert found.instance.queues[0].res_req == ""
     assert any(
-        note.startswith("left out RES_REQ of queue q: the terms ask for 16") for note in found.notes
+        note.startswith("left out RES_REQ of queue q: the terms request 16") for note in found.notes
     )
     assert [run.job.id for run in found.instance.running] == ["7"]
 

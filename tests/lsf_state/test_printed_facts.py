@@ -31,7 +31,7 @@ KINDS = {"job": (SeenJob, JOBS), "host": (SeenHost, HOSTS), "queue": (SeenQueue,
 
 
 def test_each_fact_is_of_a_field_and_each_field_of_a_fact() -> None:
-    """What was seen and is no fact of a listing comes from logs, or says how it was read."""
+    """What was seen and is not a fact of a listing comes from logs, or says how it was read."""
     own = {"job": {"line", "unknown", "from_limit", "real_run_time", "dependent", "queued_as"}}
     own["job"] |= {"shows_license_project"}
     own |= {"host": {"stop", "truncated", "unknown"}, "queue": {"stop", "cut", "long"}}

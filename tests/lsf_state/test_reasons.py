@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -55,11 +56,11 @@ EXPLAINED_BY: dict[Pending, dict[str, dict[str, Any]]] = {
         },
     },
     P.LIMIT_APP: {**PROFILE, "limit": {"APPS": "x"}},
-    P.JOBS_APP: {**PROFILE, "limit": {"APPS": "x", "JOBS": 8}},
+    P.JOBS_APP: {**PROFILE, "limit": {"APPS": "x", "JOBS": 1}},
     P.LIMIT_LICENSE_PROJECT: {"job": {"license_project": "x"}, "limit": {"LIC_PROJECTS": "x"}},
     P.JOBS_LICENSE_PROJECT: {
         "job": {"license_project": "x"},
-        "limit": {"LIC_PROJECTS": "x", "JOBS": 8},
+        "limit": {"LIC_PROJECTS": "x", "JOBS": 1},
     },
     P.REQUIREMENT: {"job": {"res_req": "select[mem>1]"}},
     P.NOT_ALONE: {"job": {"exclusive": True}, "queue": {"EXCLUSIVE": "Y"}},
@@ -75,7 +76,7 @@ EXPLAINED_BY: dict[Pending, dict[str, dict[str, Any]]] = {
     P.QUEUE_PER_CPU: {"queue": {"PJOB_LIMIT": 1}},
     P.QUEUE_PER_HOST: {"queue": {"HJOB_LIMIT": 8}},
     P.USER_PER_CPU: {"rest": {"users": [{"name": "ann", "JL/P": 1}]}},
-    P.HOST_PER_USER: {"host": {"JL/U": 8, "status": "closed"}},
+    P.HOST_PER_USER: {"host": {"JL/U": 1}, "job": {"slots": 2}},
     P.NOT_OF_QUEUE: {"queue": {"HOSTS": "a"}},
     P.NOT_ASKED_FOR: {"job": {"hosts": "a"}},
     P.JUST_ACCEPTED: {"queue": {"JOB_ACCEPT_INTERVAL": 1}},
@@ -97,18 +98,18 @@ EXPLAINED_BY: dict[Pending, dict[str, dict[str, Any]]] = {
     },
     P.UNREACHABLE: {"host": {"status": "unreach"}},
     P.LOAD: {"queue": {"thresholds": {"r1m": "1/2"}}},
-    P.QUEUE_RUSAGE: {"queue": {"RES_REQ": "rusage[mem=1]"}},
-    P.RUSAGE: {"job": {"res_req": "rusage[mem=1]"}},
+    P.QUEUE_RUSAGE: {"queue": {"RES_REQ": "rusage[mem=4096]"}},
+    P.RUSAGE: {"job": {"res_req": "rusage[mem=4096]"}},
     P.LIMIT_USER: {"limit": {"USERS": "ann"}},
     P.LIMIT_QUEUE: {"limit": {"QUEUES": "q"}},
     P.LIMIT_PROJECT: {"limit": {"PROJECTS": "default"}},
     P.LIMIT_CLUSTER: {"limit": {}},
     P.LIMIT_HOST: {"limit": {"HOSTS": "a"}},
-    P.JOBS_USER: {"limit": {"USERS": "ann", "JOBS": 8}},
-    P.JOBS_QUEUE: {"limit": {"QUEUES": "q", "JOBS": 8}},
-    P.JOBS_PROJECT: {"limit": {"PROJECTS": "default", "JOBS": 8}},
-    P.JOBS_CLUSTER: {"limit": {"SLOTS": "-", "JOBS": 8}},
-    P.JOBS_HOST: {"limit": {"HOSTS": "a", "JOBS": 8}},
+    P.JOBS_USER: {"limit": {"USERS": "ann", "JOBS": 1}},
+    P.JOBS_QUEUE: {"limit": {"QUEUES": "q", "JOBS": 1}},
+    P.JOBS_PROJECT: {"limit": {"PROJECTS": "default", "JOBS": 1}},
+    P.JOBS_CLUSTER: {"limit": {"SLOTS": "-", "JOBS": 1}},
+    P.JOBS_HOST: {"limit": {"HOSTS": "a", "JOBS": 1}},
 }
 EXPLAINED_BY[P.GROUP_SLOTS_PARALLEL] = EXPLAINED_BY[P.GROUP_SLOTS]
 EXPLAINED_BY[P.GROUP_PER_CPU] = {
@@ -128,13 +129,25 @@ RESOURCE = {P.RUSAGE: "mem", P.QUEUE_RUSAGE: "mem", P.GUARANTEE: "p"}
 
 def made(reason: str, changes: dict[str, dict[str, Any]], *, busy: bool = True) -> sw.Instance:
     """An instance of which LSF says this of its waiting job, with its contradictions."""
-    taken = {"id": "1", "user": "bob", "queue": "q", "slots": 8 if busy else 1, "run_limit": "1h"}
+    alike = {
+        name: value
+        for name, value in changes.get("job", {}).items()
+        if name in ("application", "license_project", "job_group", "res_req")
+    }
+    id = "2[2]" if "array_limit" in changes.get("job", {}) else "1"
+    taken = {"id": id, "user": "ann", "queue": "q", "slots": 8 if busy else 1, "run_limit": "1h"}
     document: dict[str, Any] = {
         "format": "slotwise/1",
         "hosts": [{"name": "a", "slots": 8, "mem": 4096}],
         "queues": [{"name": "q", **changes.get("queue", {})}],
         "running": [
-            {**taken, **changes.get("running", {}), "start": 0, "allocation": f"{taken['slots']}*a"}
+            {
+                **taken,
+                **alike,
+                **changes.get("running", {}),
+                "start": 0,
+                "allocation": f"{taken['slots']}*a",
+            }
         ],
         "pending": [
             {"id": "2", "user": "ann", "queue": "q", "run_limit": "1h", **changes.get("job", {})}
@@ -189,10 +202,42 @@ def test_texts_of_other_versions(text: str, told: bool) -> None:
 
 
 def test_a_resource_that_is_listed_explains_no_other() -> None:
-    asks = {"job": {"res_req": "rusage[mem=1]"}}
+    asks = {"job": {"res_req": "rusage[mem=4096]"}}
     words = "Job's requirements for reserving resource ({}) not satisfied: 1 host;"
     assert made(words.format("mem"), asks).omissions == ()
     assert made(words.format("lic"), asks).omissions
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        for kind in EXPLAINED_BY
+        if kind.name.startswith(("LIMIT", "JOBS", "USER", "GROUP", "QUEUE_USER", "QUEUE_PER"))
+        or kind in (P.JOB_GROUP, P.ARRAY_ELEMENTS, P.QUEUE_SLOTS, P.RUSAGE, P.QUEUE_RUSAGE)
+    ],
+)
+@pytest.mark.parametrize("reserves", [False, True])
+def test_a_limit_with_room_for_the_job_explains_nothing(kind: Pending, reserves: bool) -> None:
+    """Its start was proved, though nothing that was read holds it back as LSF said."""
+    wider = ("array_limit", "JOBS", "SLOTS", "MAX_JOBS", "JL/P", "mem")
+    changes = json.loads(
+        json.dumps(EXPLAINED_BY[kind]),
+        object_hook=lambda found: {
+            name: 99 if name in wider or name.endswith("JOB_LIMIT") else value
+            for name, value in found.items()
+        },
+    )
+    changes = json.loads(json.dumps(changes).replace("mem=4096", "mem=9"))
+    for group in changes.get("rest", {}).get("job_groups", ()):
+        group["limit"] = 99
+    if "limit" in changes:
+        changes["limit"].setdefault("SLOTS", 99)
+    if reserves:
+        changes.setdefault("queue", {})["SLOT_RESERVE"] = "MAX_RESERVE_TIME[9]"
+    found = made(text_of(kind), changes)
+    assert [item.what for item in found.omissions if "leaves enough for it" in item.what]
+    assert not plan(found, "optimal", effort=5)[found.pending[0].id].proved
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_what_is_wrong_is_one_report_and_no_file(tmp_path: Path) -> None:
     out = tmp_path / "now.yaml"
     code, _, said = _run("import", "snapshot", *arguments, "-o", out)
     assert code == 0  # a cell that cannot be read takes only itself
-    assert "RUN_TIME: 'long' is no time" in said
+    assert "RUN_TIME: 'long' is not a time" in said
     assert "bhosts:2: host a: MAX: must be a whole number such as 4, not 'x'" in said
     out.unlink()
     twice = {"JOBID": "1", "STAT": "PEND", "NREQ_SLOT": "1"}

@@ -111,7 +111,7 @@ def test_a_margin_is_a_longer_limit_in_all_but_its_own_end(
         ),
     )
     margin = 5
-    if objective != "tardiness":  # elsewhere -t is no due date: it ends jobs
+    if objective != "tardiness":  # elsewhere -t is not a due date: it ends jobs
         plain = (replace(j, deadline=None) for j in instance.pending)
         instance = replace(instance, pending=tuple(plain))
     longer = tuple(

@@ -158,7 +158,7 @@ def queues(draw: st.DrawFn) -> Instance:
 @examples(30)
 @given(queues(), st.sampled_from([*WEIGHTED, "slowdown"]), st.sampled_from(EXACT))
 def test_any_weights_against_all_schedules(instance: Instance, objective: str, method: str) -> None:
-    if objective != "tardiness":  # elsewhere -t is no due date: it ends jobs
+    if objective != "tardiness":  # elsewhere -t is not a due date: it ends jobs
         plain = (replace(job, deadline=None) for job in instance.pending)
         instance = replace(instance, pending=tuple(plain))
     found = plan(instance, method, objective=objective, time_limit=3)

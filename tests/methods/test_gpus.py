@@ -205,7 +205,7 @@ def test_what_is_wrong_with_the_gpus_of_a_host_is_said(gpus: str, message: str) 
 def test_gpus_and_amounts_of_a_host_may_not_differ() -> None:
     text = "format: slotwise/1\nhosts: [{{name: h, slots: 4, gpus: 2, amounts: {{ngpus: {}}}}}]\n"
     assert sw.loads(text.format(2)).cluster.hosts[0].gpus == Gpus(2)
-    with pytest.raises(sw.InputError, match="ngpus is 2 by gpus"):
+    with pytest.raises(sw.InputError, match="gpus already sets ngpus to 2"):
         sw.loads(text.format(3))
 
 

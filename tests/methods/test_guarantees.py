@@ -117,7 +117,10 @@ def test_percentages_are_of_what_the_pool_has() -> None:
 
 def test_who_is_attached_and_who_is_refused() -> None:
     text = DOCUMENT.replace("-q q -W 60 -n 1", "-q q -sla sc1 -W 60 -n 1")
-    with pytest.raises(sw.InputError, match=r"service class sc1 takes only jobs of QUEUES\[own\]"):
+    with pytest.raises(
+        sw.InputError,
+        match=r"service class sc1 accepts only jobs of QUEUES\[own\]",
+    ):
         sw.loads(text)
     with pytest.raises(sw.InputError, match=r"unknown service class 'sc3'.*sc2"):
         sw.loads(DOCUMENT.replace("-sla sc2 -W 60 -n 4", "-sla sc3 -W 60 -n 4"))
@@ -306,7 +309,7 @@ def test_what_is_printed_is_read(tmp_path: Path) -> None:
     ("lines", "says"),
     [
         ("TYPE: slots\nDISTRIBUTION: [sc9, 4]", "who is in service class sc9 only bsla says"),
-        ("TYPE: slots\nDISTRIBUTION: [sc9, 4]\nHOSTS: gone", "gone is no host"),
+        ("TYPE: slots\nDISTRIBUTION: [sc9, 4]\nHOSTS: gone", "gone is not a host"),
         ("TYPE: resource[lic]\nDISTRIBUTION: [sc9, 4]", "what it has only files say"),
         ("TYPE: cores\nDISTRIBUTION: [sc9, 4]", "must be slots, hosts, package"),
     ],

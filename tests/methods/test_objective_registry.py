@@ -41,7 +41,7 @@ class Flow(Objective):
 
 
 class WorstDelay(Objective):
-    """The largest lateness, which is no last end: a pool has no such problem."""
+    """The largest lateness, which is not a last end: a pool has no such problem."""
 
     name: Any = "worst-delay"
     meaning = "the most seconds that an end lies after its deadline"

@@ -172,7 +172,7 @@ def test_a_saved_plan_keeps_it_and_a_wrong_one_is_refused(site: Path) -> None:
     for wrong, said in (
         ({"proved_if": ["7"]}, "no pending job '7'"),
         ({"proved_if": "100"}, "must be a list"),
-        ({"proved": True, "bound": 0}, "is given beside proved: true"),
+        ({"proved": True, "bound": 0}, "is given with proved: true"),
     ):
         entries = [record["reservations"][0], record["reservations"][1] | wrong]
         with pytest.raises(InputError, match=said):

@@ -109,7 +109,7 @@ def test_a_raised_priority_never_delays_the_job_in_the_optimum(
 def test_a_raised_priority_never_delays_the_job_in_time_based_plans(
     instance: Instance, position: int
 ) -> None:
-    """Without memory phases, whose ends are no instants for it (TBR-02)."""
+    """Without memory phases, whose ends are not instants for it (TBR-02)."""
     assume(position < len(instance.pending))
     plain = tuple(
         replace(item, res_req=tuple(text for text in item.res_req if "duration" not in text))

@@ -355,8 +355,8 @@ def test_job_chunking_is_refused_beside_time_based_reservation() -> None:
     with pytest.raises(sw.InputError) as caught:
         loads(CHUNKED % (4, 3))
     assert [str(item) for item in caught.value.problems] == [
-        "line 5: queues[0].CHUNK_JOB_SIZE: job chunking of queue default does not go with "
-        "time-based reservation: leave out CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
+        "line 5: queues[0].CHUNK_JOB_SIZE: job chunking of queue default cannot be combined "
+        "with time-based reservation: remove CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
     ]
     assert loads(CHUNKED % (0, 3)).queue("default").chunk_job_size == 3
     assert loads(CHUNKED % (4, 1)).params.time_reserve_numjobs == 4

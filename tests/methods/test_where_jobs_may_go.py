@@ -124,16 +124,16 @@ def test_others_and_all_in_places() -> None:
     [
         (
             "{name: lic, amount: '5@[a b] 9@[b c]'}",
-            "b has lic already: a host is in one place of it",
+            "b already has lic: a host has one instance of it",
         ),
-        ("{name: lic, amount: 5}, {name: lic, amount: 1, hosts: a}", "a has lic already"),
+        ("{name: lic, amount: 5}, {name: lic, amount: 1, hosts: a}", "a already has lic"),
         (
             "{name: lic, amount: 5, hosts: a}, {name: lic, amount: 1, hosts: b, static: N}",
-            "static must be the same in all places of lic",
+            "static must be equal in all instances of lic",
         ),
         (
             "{name: lic, amount: '5@[a]', hosts: b}",
-            "the amount names hosts as well: leave hosts out",
+            "the amount names hosts as well: remove hosts",
         ),
         ("{name: lic, amount: '5@[nosuch]'}", "unknown host or host group 'nosuch'"),
         ("{name: lic, amount: '5@[default]'}", "give each host its amount under amounts"),

@@ -84,8 +84,8 @@ def test_operators_bind_as_in_c() -> None:
 @pytest.mark.parametrize(
     ("text", "says", "column"),
     [
-        ("", "ends too early", 1),
-        ("done(", "ends too early", 6),
+        ("", "is incomplete", 1),
+        ("done(", "is incomplete", 6),
         ("don(1)", "unknown test 'don' (did you mean 'done'?)", 1),
         ("done(1) & done(2)", "unexpected '&'", 9),
         ("done(1) done(2)", "unexpected 'done'", 9),
@@ -97,7 +97,7 @@ def test_operators_bind_as_in_c() -> None:
         ("done(a[5-2])", "elements [5-2]", 6),
         ("done()", "the number or name of a job", 6),
         ('done("1)', "unexpected", 6),
-        ("!" * 60 + "done(1)", "nested more than 50 deep", 51),
+        ("!" * 60 + "done(1)", "nested more than 50 levels deep", 51),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, says: str, column: int) -> None:

@@ -218,7 +218,7 @@ PLAN = {
     [
         ({"method": "best"}, "method: must be 'greedy', "),
         ({"status": 7}, "status"),
-        ({"now": 5}, "another moment"),
+        ({"now": 5}, "another time"),
         ({"reservations": {}}, "must be a list"),
         ({"reservations": [{**PLAN["reservations"][0], "job": "job55"}]}, "did you mean 'job5'"),
         ({"reservations": [{**PLAN["reservations"][0], "allocation": {"hostX": 1}}]}, "no host"),
@@ -240,7 +240,7 @@ PLAN = {
         ({"unplaced": [{"job": "job5", "raeson": ""}]}, "unplaced[0].raeson: unknown key"),
         ({"omissions": [{"what": "x", "when": 1}]}, "omissions[0].when: unknown key"),
         ({"changes": [{"job": "job5", "was": 0, "start": 60, "moved": 5}]}, "it is 60"),
-        ({"format": "slotwise/1"}, "is no saved plan"),
+        ({"format": "slotwise/1"}, "is not a saved plan"),
         ({"instance": "0" * 64}, "the plan of another instance"),
         ({"cut": "no"}, "cut: must be true or false"),
         ({"rounded": 1}, "rounded: must be true or false"),
@@ -386,7 +386,7 @@ def test_a_plan_edited_by_hand_is_refused_until_its_checksum_is_out(tmp_path: Pa
     plan.write_bytes(data.replace(b"14400", b"14401"))
     done = run(*command)
     assert done.returncode == 2
-    assert b"checksum does not fit" in done.stderr
+    assert b"checksum does not match" in done.stderr
     assert b"take the line `checksum` out" in done.stderr
     lines = plan.read_text().splitlines()
     plan.write_text("\n".join(line for line in lines if "checksum" not in line))

@@ -131,7 +131,7 @@ def test_other_levels_are_merged_into_each() -> None:
 
 @pytest.mark.parametrize("later", ["{2*{mem>1}+4*{mem>2}}", "{cu[type=nowhere]}"])
 def test_each_is_checked_with_the_job(later: str) -> None:
-    with pytest.raises(InputError, match=r"terms ask for 6 slots|COMPUTE_UNIT_TYPES"):
+    with pytest.raises(InputError, match=r"terms request 6 slots|COMPUTE_UNIT_TYPES"):
         site(f"queue: q, slots: 2, res_req: '{{type==any}} || {later}'")
 
 

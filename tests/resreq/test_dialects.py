@@ -172,7 +172,7 @@ def test_rms_lays_a_job_out_over_nodes(text: str, slots: int, expected: str) -> 
         (Job("1", 6, extsched="RMS[node=3]"), "did you mean 'nodes'"),
         (Job("1", 6, extsched="RMS[nodes=3;nodes=2]"), "second time"),
         (Job("1", 6, extsched="RMS nodes=3"), "RMS[nodes=3]"),
-        (Job("1", 6, extsched="RMS[nodes=3]", res_req=("span[ptile=2]",)), "one of the two"),
+        (Job("1", 6, extsched="RMS[nodes=3]", res_req=("span[ptile=2]",)), "give one of them"),
         (Job("1", 6, extsched="RMS[nodes=3]", res_req=("3*{a} + 3*{b}",)), "compound"),
     ],
 )

@@ -90,7 +90,7 @@ def chosen(text: str, table: HostTable = TABLE, home: str | None = None) -> str:
 )
 def test_chosen_hosts_in_order(text: str, hosts: str | None) -> None:
     if hosts is None:
-        with pytest.raises(ResreqError, match="no number"):
+        with pytest.raises(ResreqError, match="not a number"):
             chosen(text)
     else:
         assert chosen(text) == hosts
@@ -130,7 +130,7 @@ def test_defined_takes_no_builtin_and_no_dynamic_number() -> None:
         ("mem > nosuch", "no resource is called 'nosuch'"),
         ("order[sorce]", "no resource is called 'sorce' (did you mean 'score'?)"),
         ("os_version + 1", "os_version is a string"),
-        ("mem == 'x'", "mem is no string"),
+        ("mem == 'x'", "mem is not a string"),
         ("os_version == mem + 1", "os_version is a string"),
     ],
 )

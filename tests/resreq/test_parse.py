@@ -130,7 +130,7 @@ EXAMPLES = {
 REFUSED = {
     "type==anyrusage[mem=1024]": ("anyrusage", "a blank between 'any' and rusage"),
     "rusage[mem=(200 300):duration=(2 3)]": ("mem", ""),
-    "cu[balance:type=rack:usablecuslots=20]": ("usablecuslots", "one of the two"),
+    "cu[balance:type=rack:usablecuslots=20]": ("usablecuslots", "one of them"),
     "2*{[mem=200:duration=20:decay=1]} + 2*{cs}": ("[", "select[], order[]"),
     "2*{select[cs]} + 2*{cu[excl]}": ("excl", "maxcus"),
     "2*{rusage[a=1||b=1]}": ("||", ""),

@@ -243,7 +243,11 @@ def test_text_of_a_job_is_never_part_of_a_statement(store: Store):
 def test_a_file_that_is_none_is_refused_and_stays_itself(tmp_path: Path, content: bytes):
     path = tmp_path / "cluster.yaml"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"is no store: it is no SQLite file; give the file that"):
+    with pytest.raises(
+        InputError,
+        match=r"is not a store: it is not an SQLite file; give the "
+        "file that",
+    ):
         Store.open(path)
     assert path.read_bytes() == content
 

@@ -462,7 +462,7 @@ def test_explain_names_the_parts_of_a_priority() -> None:
     [
         ([{"account": "a", "parent": "b"}], "unknown account 'b'"),
         ([{"account": "a", "user": "u"}], "no association is of account 'a' itself"),
-        ([{"account": "a"}, {"account": "a"}], "a is given already"),
+        ([{"account": "a"}, {"account": "a"}], "a is already given"),
         ([{"account": "a", "parent": "b"}, {"account": "b", "parent": "a"}], "below itself"),
         ([{"account": "a"}, {"account": "a", "user": "u", "parent": "a"}], "has its account"),
         ([{"account": f"a{n}", **({"parent": f"a{n - 1}"} if n else {})} for n in range(103)],

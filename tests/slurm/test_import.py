@@ -269,7 +269,7 @@ def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]
 
 def test_a_licence_without_a_number_is_refused() -> None:
     texts = {**texts_of("live"), "licenses.txt": "LicenseName=m\n    Total=UNLIMITED Used=0\n"}
-    with pytest.raises(InputError, match="Total: an amount without limit is no amount"):
+    with pytest.raises(InputError, match="Total: an amount without limit is not an amount"):
         assembled(texts)
 
 
@@ -336,8 +336,8 @@ def test_blocks_are_named_if_the_plugin_has_them(
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("- topology: a\n  tree:\n    switches: 3\n", "no tree of named switches"),
-        ("- topology: a\n  tree: {switches: [{nodes: n1}]}\n", "no tree of named switches"),
+        ("- topology: a\n  tree:\n    switches: 3\n", "not a tree of named switches"),
+        ("- topology: a\n  tree: {switches: [{nodes: n1}]}\n", "not a tree of named switches"),
         ("- topology: a\n- 3\n", "begins with topology"),
         ("- topology: [a\n", "not YAML"),
         ("- topology: a\n  tree: {switches: [{switch: s, nodes: 'n[1-'}]}\n", "n[1-"),
@@ -422,14 +422,14 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("squeue.json", '{"jobs": [', "is no JSON"),
+        ("squeue.json", '{"jobs": [', "is not JSON"),
         (
             "squeue.json",
             '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}',
             "must be a number such as 4 or UNLIMITED, not 'x'",
         ),
         ("topology.txt", "SwitchName=a Nodes=n[1-", "line 1: "),
-        ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
+        ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "not a list of nodes"),
     ],
 )
 def test_bad_input_has_a_place(file: str, content: str, message: str, tmp_path: Path) -> None:
@@ -495,7 +495,7 @@ def test_a_record_says_which_fields_it_does_not_know() -> None:
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "job_resources": '
          '{"nodes": "n1", "allocated_nodes": 7}}]}', "job_resources: "),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "PENDING", "partition": "a b"}]}',
-         "partition: 'a b' is no name"),
+         "partition: 'a b' is not a name"),
     ],
 )  # fmt: skip
 def test_each_fault_is_one_message_with_its_field(name: str, content: str, message: str) -> None:

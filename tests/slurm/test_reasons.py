@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -40,39 +41,39 @@ MAINTENANCE = (
     "ReservationName=maint StartTime=2026-03-09T10:00:00 EndTime=2026-03-09T12:00:00 Nodes=n1 "
     "Flags=MAINT Users=root State=INACTIVE\n"
 )
-LICENCES = "LicenseName=matlab Total=8 Used=0 Free=8 Reserved=0 Remote=no\n"
+LICENCES = "LicenseName=matlab Total=8 Used=8 Free=0 Reserved=0 Remote=no\n"
 
 #: What limits of a QOS and an association are on, with a cell and its words in reasons.
 TRES = {
-    "Cpu": "cpu=900", "CPU": "cpu=900", "Mem": "mem=900G", "Memory": "mem=900G", "Node": "node=9",
-    "GRES": "gres/gpu=9", "License": "license/matlab=9", "Billing": "billing=999",
-    "Energy": "energy=999", "BB": "bb/any=9", "Unknown": "cpu=900",
+    "Cpu": "cpu=1", "CPU": "cpu=1", "Mem": "mem=1G", "Memory": "mem=1G", "Node": "node=9",
+    "GRES": "gres/gpu=9", "License": "license/matlab=1", "Billing": "billing=999",
+    "Energy": "energy=999", "BB": "bb/any=9", "Unknown": "cpu=1",
 }  # fmt: skip
 
 
 def limits() -> dict[str, tuple[str, str, str]]:
     """Reasons that are limits: of a QOS or an association, its column, its cell."""
     found = {
-        "QOSGrpJobsLimit": ("qos", "GrpJobs", "99"),
+        "QOSGrpJobsLimit": ("qos", "GrpJobs", "1"),
         "QOSGrpSubmitJobsLimit": ("qos", "GrpSubmit", "99"),
         "QOSGrpWallLimit": ("qos", "GrpWall", "99:00:00"),
-        "QOSMaxJobsPerUserLimit": ("qos", "MaxJobsPU", "9"),
+        "QOSMaxJobsPerUserLimit": ("qos", "MaxJobsPU", "1"),
         "QOSMaxSubmitJobPerUserLimit": ("qos", "MaxSubmitPU", "9"),
-        "MaxJobsPerAccount": ("qos", "MaxJobsPA", "9"),
+        "MaxJobsPerAccount": ("qos", "MaxJobsPA", "1"),
         "MaxSubmitJobsPerAccount": ("qos", "MaxSubmitPA", "9"),
         "QOSUsageThreshold": ("qos", "UsageThres", "0.5"),
-        "QOSJobLimit": ("qos", "GrpJobs", "99"),
-        "QOSResourceLimit": ("qos", "GrpTRES", "cpu=900"),
+        "QOSJobLimit": ("qos", "GrpJobs", "1"),
+        "QOSResourceLimit": ("qos", "GrpTRES", "cpu=1"),
         "QOSTimeLimit": ("qos", "GrpWall", "99:00:00"),
-        "AssocGrpJobsLimit": ("assoc", "GrpJobs", "99"),
+        "AssocGrpJobsLimit": ("assoc", "GrpJobs", "1"),
         "AssocGrpSubmitJobsLimit": ("assoc", "GrpSubmit", "99"),
         "AssocGrpWallLimit": ("assoc", "GrpWall", "99:00:00"),
-        "AssocMaxJobsLimit": ("assoc", "MaxJobs", "9"),
+        "AssocMaxJobsLimit": ("assoc", "MaxJobs", "1"),
         "AssocMaxSubmitJobLimit": ("assoc", "MaxSubmit", "9"),
-        "AssociationJobLimit": ("assoc", "MaxJobs", "9"),
-        "AssociationResourceLimit": ("assoc", "GrpTRES", "cpu=900"),
+        "AssociationJobLimit": ("assoc", "MaxJobs", "1"),
+        "AssociationResourceLimit": ("assoc", "GrpTRES", "cpu=1"),
         "AssociationTimeLimit": ("assoc", "GrpWall", "99:00:00"),
-        "AccountingPolicy": ("assoc", "GrpJobs", "99"),
+        "AccountingPolicy": ("assoc", "GrpJobs", "1"),
     }
     for what, cell in TRES.items():
         for of, word in (("qos", "QOS"), ("assoc", "Assoc")):
@@ -91,6 +92,8 @@ def limits() -> dict[str, tuple[str, str, str]]:
 
 
 LIMITS = limits()
+#: Columns and cells of the limits that methods obey.
+COUNTED = re.compile(r"(Grp|Max)(TRES|Jobs)(PU|PA)? (1|cpu=.*|mem=.*|license.*)")
 #: Other reasons, each with the fields of a job that explain it beside MAINTENANCE and the like.
 FACTS = {
     "Dependency": "Dependency=afterany:1(unfulfilled)",
@@ -156,22 +159,42 @@ WAITS = (
 HELD = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue")
 
 
+#: Fields of a running job that uses the limit of a reason.
+OF_RUN = (
+    "UserId=u{0}(1) Account=a{0} QOS=q{0} JobState=RUNNING EndTime=2026-03-02T10:30:00 "
+    "NodeList=n1 Nodes=n1 CPU_IDs={1} Mem=0"
+)
+
+
 def job(number: int, reason: str, more: str = "", start: str = "Unknown") -> str:
     fields = {
         "JobId": number, "JobName": "j", "UserId": f"u{number}(1)", "Priority": 1000,
         "Account": f"a{number}", "QOS": f"q{number}", "JobState": "PENDING", "Reason": reason,
         "TimeLimit": "01:00:00", "SubmitTime": "2026-03-02T09:00:00",
         "EligibleTime": "2026-03-02T09:00:00", "StartTime": start, "Partition": "cpu",
-        "NumNodes": "1-1", "NumCPUs": 1, "NumTasks": 1, "CPUs/Task": 1, "ReqTRES": "cpu=1,node=1",
+        "NumNodes": "1-1", "NumCPUs": 1, "NumTasks": 1, "CPUs/Task": 1,
+        "ReqTRES": "cpu=1,mem=1G,node=1,license/matlab=1",
     }  # fmt: skip
     fields |= dict(word.split("=", 1) for word in more.format(id=number).split())
     return " ".join(f"{name}={value}" for name, value in fields.items()) + "\n"
 
 
 def made(
-    jobs: str, *, explained: bool = False, busy: bool = True, version: str = "23.11.4"
+    jobs: str,
+    *,
+    explained: bool = False,
+    full: bool = False,
+    busy: bool = True,
+    version: str = "23.11.4",
 ) -> sw.Instance:
-    """The instance of these jobs; explained: with all that explains reasons; busy: n1 is full."""
+    """The instance of these jobs; explained: with all that explains reasons; full: each limit is
+    in use; busy: n1 is full.
+    """
+    others = len(LIMITS) if full else 0
+    runs = "".join(
+        job(1000 + number, "None", OF_RUN.format(number, 512 - number), "2026-03-02T09:30:00")
+        for number in range(100, 100 + others)
+    )
     texts = {
         "sdiag": CLOCK,
         "config": CONFIG.format(version=version),
@@ -181,7 +204,7 @@ def made(
         "nodes": NODES.format("DOWN" if explained else "IDLE").replace(
             "CPUAlloc=512", f"CPUAlloc={512 if busy else 1}"
         ),
-        "jobs": RUNS.format(*((512, 511) if busy else (1, 0))) + jobs,
+        "jobs": RUNS.format(*((512 - others, 511 - others) if busy else (1, 0))) + runs + jobs,
     }
     if explained:
         texts |= {"reservations": MAINTENANCE, "licences": LICENCES, **tables()}
@@ -211,17 +234,20 @@ def said_of(instance: sw.Instance, name: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("explained", [False, True])
-def test_each_limit_is_explained_by_its_row_alone(explained: bool) -> None:
+@pytest.mark.parametrize("explained", ["by nothing", "with room", "full"])
+def test_each_limit_is_explained_by_its_row_if_that_is_full(explained: str) -> None:
     found = made(
         "".join(job(number, reason) for number, reason in enumerate(LIMITS, start=100)),
-        explained=explained,
+        explained=explained != "by nothing",
+        full=explained == "full",
     )
     assert len(found.pending) == len(LIMITS)
-    for number, reason in enumerate(LIMITS, start=100):
+    for number, (reason, (_, column, cell)) in enumerate(LIMITS.items(), start=100):
+        counted = COUNTED.fullmatch(f"{column} {cell}")
         said = said_of(found, str(number))
-        assert bool(said) != explained, (reason, said)
-    if not explained:
+        told = explained == "by nothing" or (explained == "with room" and counted)
+        assert bool(said) == bool(told), (reason, said)
+    if explained != "full":
         assert not any(item.proved for item in plan(found, "optimal", effort=5))
 
 

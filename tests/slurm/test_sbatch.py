@@ -101,13 +101,13 @@ def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
         ("sbatch --tim=4", "did you mean '--time'"),
         ("sbatch -n x", "--ntasks: must be a number of 1 or more, not 'x'"),
         ("sbatch -N 2-", "partition"),
-        ("sbatch -t 5d", "--time: '5d' is no time"),
+        ("sbatch -t 5d", "--time: '5d' is not a time"),
         ("sbatch -p nowhere -n1", "--partition: "),
-        ("sbatch -t 30-00 -n1", "--time: partition main takes jobs of 2d at most (MaxTime)"),
-        ("sbatch --begin=soon -n1", "--begin: 'soon' is no time"),
+        ("sbatch -t 30-00 -n1", "--time: partition main accepts jobs of 2d at most (MaxTime)"),
+        ("sbatch --begin=soon -n1", "--begin: 'soon' is not a time"),
         ("sbatch -n", "--ntasks: needs a value"),
         ("sbatch -a 3-1", "--array: "),
-        ("sbatch -w 'n[1-' -n1", "--nodelist: 'n[1-' is no list of nodes"),
+        ("sbatch -w 'n[1-' -n1", "--nodelist: 'n[1-' is not a list of nodes"),
         ("sbatch --gpus=a:b -n1", "must be GPUs such as 2 or a100:2"),
     ],
 )
@@ -154,12 +154,12 @@ def test_a_script_names_its_line(live: sw.Instance) -> None:
         ("\u2013-mem=400G", "begins with a long dash: write --mem=400G"),
         ("\u2014mem=400G", "begins with a long dash: write --mem=400G"),
         ("\u2013n 4", "begins with a long dash: write -n"),
-        ("mem=400G", "'mem=400G' is no option"),
-        ("-- mem=400G", "'mem=400G' is no option"),
+        ("mem=400G", "'mem=400G' is not an option"),
+        ("-- mem=400G", "'mem=400G' is not an option"),
         ("\u201c--mem=400G\u201d", "begins with a typographic quote"),
         ("\u2212\u2212mem=400G", "begins with a long dash: write --mem=400G"),
-        ("--job-name=my job", "'job' is no option"),
-        ("-N 1 400G", "'400G' is no option"),
+        ("--job-name=my job", "'job' is not an option"),
+        ("-N 1 400G", "'400G' is not an option"),
     ],
 )
 def test_a_word_of_a_directive_that_is_no_option_is_refused(
@@ -188,7 +188,7 @@ def test_a_directive_that_begins_as_slurm_reads_it_counts(
         ("# SBATCH -n 4", "a directive begins with #SBATCH"),
         ("#sbatch -n 4", "a directive begins with #SBATCH"),
         (" #SBATCH -n 4", "a directive begins with #SBATCH"),
-        ("run\n#SBATCH -n 4", "behind the first command"),
+        ("run\n#SBATCH -n 4", "after the first command"),
         ("##SBATCH -n 4", ""),
     ],
 )
@@ -207,6 +207,8 @@ def test_what_is_nearly_a_directive_is_noted(live: sw.Instance, line: str, why: 
         ("-n3 --ntasks-per-node=2", 4, "span[ptile=2]", True),
         ("-N2 -n2 --ntasks-per-node=2 -c2", 8, "span[ptile=4]", True),
         ("-n1 --ntasks-per-node=2", 2, "span[ptile=2]", True),
+        ("-N2 -n8 --ntasks-per-node=2", 8, "span[ptile=2]", True),
+        ("-N1-2 -n8 --ntasks-per-node=3", 9, "span[ptile=3]", True),
         ("-N2 -n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
         ("-n4 --ntasks-per-node=2", 4, "span[ptile=2]", False),
         ("-N5 -n3", 3, "span[ptile=1]", False),
@@ -238,7 +240,7 @@ def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
         code, said = run("ask", tmp_path / "live.yaml", *words)
         assert code == 0, said
     for words in (("srun -n1 --mem=10 ./a.out",), ("salloc", "-n1", "--mem=10", "bash")):
-        code, said = run("ask", tmp_path / "live.yaml", *words)  # a command is no script
+        code, said = run("ask", tmp_path / "live.yaml", *words)  # a command is not a script
         assert code == 0, said
     code, said = run("ask", tmp_path / "live.yaml", "sbatch --bogus")
     assert code == 2

@@ -50,7 +50,7 @@ def problem_of(queue: str, form: str = "text") -> sw.Instance:
 
 
 def printed(queue: str) -> dict[str, str]:
-    """Start by job, that of an array its first; a begin time is no planned start."""
+    """Start by job, that of an array its first; a begin time is not a planned start."""
     found: dict[str, str] = {}
     for line in archive()[queue]["start.txt"].splitlines()[1:]:
         job, start, *rest = line.split()

@@ -151,7 +151,7 @@ def test_names_stay_and_lsf_keeps_its_words() -> None:
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ("whatif --set partitions.nope.PriorityTier=1", "no partition is called 'nope'"),
+        ("whatif --set partitions.nope.PriorityTier=1", "unknown partition 'nope'"),
         ("whatif --set partitons.main.PriorityTier=1", "(did you mean 'partitions'?)"),
         ("whatif --set nods.n1.slots=1", "(did you mean 'nodes'?)"),
         ("whatif --set PriorityTier=1", "PriorityTier belongs to a partition"),

@@ -1,4 +1,4 @@
-"""Resampling: what is measured is the first draw, and chance is no gain."""
+"""Resampling: what is measured is the first draw, and chance is not a gain."""
 
 from __future__ import annotations
 

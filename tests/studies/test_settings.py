@@ -123,7 +123,7 @@ def test_mappings() -> None:
 def test_the_workload_stays_as_it_is(text: str) -> None:
     (line,) = complaints(text)
     section = text.partition("=")[0].partition(".")[0]
-    assert line.startswith(f"--set {text}: {section} is no part of the configuration")
+    assert line.startswith(f"--set {text}: {section} is not part of the configuration")
 
 
 def test_the_queue_that_every_instance_has() -> None:
@@ -140,8 +140,8 @@ def test_the_queue_that_every_instance_has() -> None:
         ("LSB_TIME_RESERV_NUMJOBS=4", "(did you mean 'LSB_TIME_RESERVE_NUMJOBS'?)"),
         ("resrvation=greedy", "(did you mean 'reservation'?)"),
         ("quees.parallel.BACKFILL=N", "unknown key 'quees' (did you mean 'queues'?)"),
-        ("queues.paralel.BACKFILL=N", "no queue is called 'paralel' (did you mean 'parallel'?)"),
-        ("queues.zzz.BACKFILL=N", "no queue is called 'zzz': there are parallel, short.a, short.b"),
+        ("queues.paralel.BACKFILL=N", "unknown queue 'paralel' (did you mean 'parallel'?)"),
+        ("queues.zzz.BACKFILL=N", "unknown queue 'zzz': there are parallel, short.a, short.b"),
         ("queues.parallel.BACKFIL=N", "unknown key 'BACKFIL' (did you mean 'BACKFILL'?)"),
         ("queues.*.BACKFIL=N", "unknown key 'BACKFIL' (did you mean 'BACKFILL'?)"),
         ("BACKFILL=N", "BACKFILL belongs to a queue: queues.NAME.BACKFILL"),
@@ -152,7 +152,7 @@ def test_the_queue_that_every_instance_has() -> None:
         ("queues.parallel=3", "which key of queues.parallel?"),
         ("queues.short.a.FAIRSHARE.lab=many", "the shares of lab"),
         ("queues.parallel.FAIRSHARE.lab=4", "queues.parallel has no FAIRSHARE with a part 'lab'"),
-        ("hosts.n09.slots=3", "no host is called 'n09'"),
+        ("hosts.n09.slots=3", "unknown host 'n09'"),
         ("DEFAULT_QUEUE=nowhere", "unknown queue 'nowhere'"),
         ("hosts.n[01-.slots=3", "bad range"),
     ],
@@ -247,7 +247,7 @@ def test_guarantees_of_a_pool_one_by_one(section: str, key: str, shares: str) ->
         ("pools.p.1.DISTRIBUTION.sc9=2", "unknown service class 'sc9'"),
         ("pools.p.1.DISTRIBUTION.sc1=x", "must be an amount such as 5, or 10%"),
         ("pools.p.1.DISTRIBUTION=[sc1, 2, 3]", "must be [class, amount]"),
-        ("pools.q.DISTRIBUTION.sc1=2", "no guaranteed pool is called 'q'"),
+        ("pools.q.DISTRIBUTION.sc1=2", "unknown guaranteed pool 'q'"),
     ],
 )
 def test_what_is_wrong_with_the_guarantees_of_a_pool(key: str, says: str) -> None:

@@ -166,7 +166,7 @@ def test_a_number_changed_by_hand_and_a_file_of_another_cell_are_told(
     one.write_text(json.dumps(changed, separators=(",", ":")) + "\n")
     two.write_bytes(sorted((tmp_path / "study.cells").iterdir())[2].read_bytes())
     done = sweep(whole, "--format", "csv")
-    assert "checksum does not fit" in done.stderr
+    assert "checksum does not match" in done.stderr
     assert "is the file of another cell" in done.stderr
     assert done.stdout == expected
 
@@ -375,7 +375,7 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
     }
     assert by_case["weeks"] == {""}
     assert all("nowhere.yaml" in error for error in by_case["gone"])
-    assert all("no queue is called 'wide'" in error for error in by_case["made"])
+    assert all("unknown queue 'wide'" in error for error in by_case["made"])
     assert "12 of 18 cells failed" in done.stderr
 
 
@@ -393,9 +393,9 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
         (
             "queues.*.BACKFILL: [Y, N]",
             "now: [0, 5]",
-            "study.yaml:9: parameters.now: now is no part",
+            "study.yaml:9: parameters.now: now is not part",
         ),
-        ("[none, greedy", "[{name: x, set: {pending: []}}, greedy", "pending is no part of the"),
+        ("[none, greedy", "[{name: x, set: {pending: []}}, greedy", "pending is not part of the"),
         ("seeds: [1, 2]", "seeds: many", "seeds"),
         ("name: backfilling", "until: foo", "study.yaml:3: until: must be a duration such as 2h"),
         ("name: backfilling", "until: -5", "study.yaml:3: until: must be no earlier than now"),
@@ -405,7 +405,7 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
         ("name: backfilling", "until: [7d]", "study.yaml:3: until: must be a second or a time"),
         ("site: site.yaml", "sites: site.yaml", "did you mean 'site'?"),
         ("{name: weeks, site: site.yaml}", "{name: weeks}", "has no workload"),
-        ("name: made", "name: weeks", "there is a 'weeks' already"),
+        ("name: made", "name: weeks", "'weeks' is already used"),
         ("generate: {hosts: 8", "generate: {hosts: x", "must be a whole number, not 'x'"),
     ],
 )
@@ -436,11 +436,11 @@ seeds: [1, 1]
         "cases[0].name: ",
         "cases[0]: has hosts: 4 without a log",
         "cases[2].sites: unknown key 'sites' (did you mean 'site'?)",
-        "cases[2].name: there is a 'twice' already",
-        "policies[0].set.pending: pending is no part of the",
-        "policies[1].name: there is a 'p' already",
+        "cases[2].name: 'twice' is already used",
+        "policies[0].set.pending: pending is not part of the",
+        "policies[1].name: 'p' is already used",
         "policies[2]",
-        "parameters.now: now is no part",
+        "parameters.now: now is not part",
         "parameters.top: gives '1' twice: give each value once",
         "parameters.bad: must have at least one entry",
         "seeds: gives 1 twice: give each seed once",

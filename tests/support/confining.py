@@ -14,7 +14,7 @@ Run = Callable[..., Result]
 
 def lies_outside(result: Result, path: object) -> None:
     said = str(result.exception) if isinstance(result.exception, InputError) else result.stderr
-    assert f"{path}: lies outside " in said, result.output
+    assert f"{path}: is outside " in said, result.output
     assert "(--confine)" in said
     assert result.exit_code != 0
 

@@ -87,7 +87,7 @@ def read_hosts(
         whole = _cut_off(name, machines, facts)
         if whole:
             message = (
-                f"the name {name} is cut off ({whole} has no line): lshosts -w prints it whole"
+                f"the name {name} is truncated ({whole} has no line): lshosts -w prints it whole"
             )
             problems.add(fact.entry.place, message)
         elif name not in machines and fact.server and name not in clients:
@@ -117,21 +117,23 @@ def _machine(name: str, entry: LsfEntry, shared: Shared, problems: Problems) -> 
     if (kind := entry.text("TYPE")) not in ("", "!"):
         if shared.types and kind not in shared.types:
             message = (
-                f"unknown host type {kind!r}{nearest(kind, shared.types)}: lsf.shared has none"
+                f"unknown host type {kind!r}{nearest(kind, shared.types)}: lsf.shared does not "
+                f"define it"
             )
             problems.add(entry.at("TYPE"), message, "Host.type")
         machine.type = kind
     if (model := entry.text("MODEL")) not in ("", "!"):
         if shared.factors and model not in shared.factors:
             hint = nearest(model, shared.factors)
-            message = f"unknown host model {model!r}{hint}: lsf.shared has none"
+            message = f"unknown host model {model!r}{hint}: lsf.shared does not define it"
             problems.add(entry.at("MODEL"), message, "Host.model")
         machine.model = model
         machine.factor = shared.factors.get(model, 1.0)
     for word in tokens(entry.text("RESOURCES")):
         bare = word.removeprefix("!")
         if shared.kinds and bare not in shared.kinds:
-            message = f"unknown resource {bare!r}{nearest(bare, shared.kinds)}: lsf.shared has none"
+            message = f"unknown resource {bare!r}{nearest(bare, shared.kinds)}: lsf.shared does "
+            "not define it"
             problems.add(entry.at("RESOURCES"), message, "Host.RESOURCES")
         else:
             machine.resources.append(word)
@@ -175,7 +177,7 @@ def read_resource_map(
             name = entry.text("RESOURCENAME")
             if name not in shared.kinds:
                 hint = nearest(name, shared.kinds)
-                message = f"unknown resource {name!r}{hint}: lsf.shared has none"
+                message = f"unknown resource {name!r}{hint}: lsf.shared does not define it"
                 problems.add(entry.place, message, "ResourceMap.RESOURCENAME")
                 continue
             try:
@@ -256,7 +258,7 @@ def _place(
             for host in hosts:
                 machines[host].resources.append(name)
         elif not instance.value:
-            reason = "no file says their amount or value: jobs that need them find none"
+            reason = "no file gives their amounts or values: jobs that need them cannot start"
             by = Concerned({"resources": (name,)}, mark="elims")
             notes.may_differ("resources that an elim reports", reason, name, by)
         elif kind == "string":

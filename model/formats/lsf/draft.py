@@ -125,7 +125,7 @@ def entries(
 def named_entries(
     section: LsfSection, key: str, what: str, problems: Problems
 ) -> Iterator[tuple[str, LsfEntry]]:
-    """Yield name and entry of a section that is no table; without a name it is an error."""
+    """Yield name and entry of a section that is not a table; without a name it is an error."""
     for entry in entries(section, problems, table=False):
         if name := entry.text(key):
             yield name, entry
@@ -200,7 +200,7 @@ def _row(
         message = (
             f"has {len(found)} cells, its table {len(columns)} columns ({' '.join(keys.values())})"
         )
-        remedy = ": write - or () for what is not set" if len(found) < len(columns) else ""
+        remedy = ": write - or () for a value that is not set" if len(found) < len(columns) else ""
         problems.add(line.place(), message + remedy, section.name)
         return
     values = {

@@ -60,9 +60,9 @@ def _resource(entry: LsfEntry) -> str:
 def _unknown(entry: LsfEntry, draft: Draft) -> str:
     """Return why a pool cannot be modelled, else ""."""
     if not draft.document.get("service_classes"):
-        return "LSF sets resources aside by it; no lsb.serviceclasses says for whom"
+        return "LSF reserves resources by it, but there is no lsb.serviceclasses with the owners"
     shared = {item["name"] for item in draft.document.get("shared_resources", ())}
     resource = _resource(entry)
     if resource and resource not in shared:
-        return f"no file says how much of {resource} there is"
+        return f"no file gives the amount of {resource}"
     return ""

@@ -75,7 +75,7 @@ def _row(
     text = entry.text("HOST_NAME")
     if text == "default":
         if rows.default is not None:
-            problems.add(entry.place, "there is a default row already", "Host.HOST_NAME")
+            problems.add(entry.place, "a default row is already defined", "Host.HOST_NAME")
         rows.default = entry
         return
     try:
@@ -87,10 +87,10 @@ def _row(
         target = rows.own if name in machines else rows.kinds
         if name not in machines and name not in kinds:
             hint = nearest(name, [*machines, *kinds, "default"])
-            message = f"{name!r} is no host of lsf.cluster, host type, model or default{hint}"
+            message = f"{name!r} is not a host of lsf.cluster, host type, model or default{hint}"
             problems.add(entry.place, message, "Host.HOST_NAME")
         elif name in target:
-            problems.add(entry.place, f"{name} has a row already", "Host.HOST_NAME")
+            problems.add(entry.place, f"{name} already has a row", "Host.HOST_NAME")
         target[name] = entry
 
 
@@ -112,7 +112,9 @@ def put_hosts(
     for name in outside:
         del machines[name]
     if outside:
-        notes.remark(f"lsb.hosts has no row for {listed(outside)}: left out, they take no jobs")
+        notes.remark(
+            f"lsb.hosts has no row for {listed(outside)}: omitted, since LSF starts no jobs there"
+        )
     for name, machine in machines.items():
         row = rows.row(machine)
         item = Item(row or machine.entry)
@@ -137,13 +139,13 @@ def put_hosts(
     for mark, hosts in uncounted.items():
         problems.add(
             mark.place,
-            f"no file says how many processors (and so slots) {listed([short(hosts)])} "
+            f"no file gives the number of processors (and thus slots) of {listed([short(hosts)])} "
             f"{'has' if len(hosts) == 1 else 'have'}: give numbers as MXJ, --lshosts FILE, or "
             "--ncpus N",
             mark.label,
         )
     if machines and not any(machine.mem for machine in machines.values()):
-        reason = "no file says how much there is: give --lshosts FILE (lshosts -w prints it)"
+        reason = "no file gives the amounts: give --lshosts FILE (output of lshosts -w)"
         by = Concerned({"resources": ("mem", "swp")}, mark="memory of hosts")
         notes.may_differ("memory and swap of hosts", reason, "all hosts", by)
 
@@ -250,6 +252,6 @@ def internal_members(value: Value | None, notes: Notes, where: str) -> str:
     """Return the members in the file; ``!`` means members that an external program gives."""
     words = tokens(value.text) if value is not None else ()
     if "!" in words:
-        reason = "a program of the site (egroup) names the members, no file does"
+        reason = "its members are known only to a program of the site (egroup)"
         notes.may_differ("external groups", reason, where)
     return " ".join(word for word in words if word != "!")

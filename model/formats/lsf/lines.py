@@ -1,4 +1,9 @@
-"""Files to logical lines: comments, continuations, ``#INCLUDE``, ``#if`` … ``#endif``."""
+"""Files to logical lines: comments, continuations, ``#INCLUDE``, ``#if`` … ``#endif``.
+
+Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)``. They are joined by
+``&&``, ``||``, ``!`` and brackets. Every function raises ValueError with a sentence that says what
+would be right.
+"""
 
 from __future__ import annotations
 
@@ -82,12 +87,6 @@ class Problems:
         self.found.append(Problem(message, place.file, place.line, label))
 
 
-# Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)``.
-#
-# They are joined by ``&&``, ``||``, ``!`` and brackets. Every function raises ValueError with a
-# sentence that says what would be right.
-
-
 _TOKEN = re.compile(r"\s*(?:(&&|\|\||!|\(|\))|([A-Za-z_]\w*)\s*\(([^()]*)\))")
 #: Maximum depth of brackets and negations.
 _DEEPEST = 50
@@ -116,8 +115,8 @@ class _Condition:
 
     def _broken(self) -> ValueError:
         return ValueError(
-            f"{self._text.strip()!r} is no condition: write #if time(18:30-8:30) or the like, "
-            "joined by &&, || and !"
+            f"{self._text.strip()!r} is not a condition: write for example #if "
+            f"time(18:30-8:30), joined by &&, || and !"
         )
 
     def _sign(self, *wanted: str) -> bool:
@@ -163,7 +162,7 @@ class _Condition:
         if name.lower() not in _FUNCTIONS:
             known = ", ".join(f"{word}(…)" for word in _FUNCTIONS)
             raise ValueError(
-                f"unknown condition {name}(…){nearest(name, _FUNCTIONS)}: there are {known}"
+                f"unknown condition {name}(…){nearest(name, _FUNCTIONS)}: use one of {known}"
             )
         return _FUNCTIONS[name.lower()](argument, self._circumstances)
 
@@ -286,7 +285,9 @@ class LineReader:
             self.problems.found += error.problems
             return None
         if b"\0" in data:
-            self.problems.found.append(Problem("is no text file: it has a byte 0", self.name(path)))
+            self.problems.found.append(
+                Problem("is not a text file: it has a NUL byte", self.name(path))
+            )
             return None
         try:
             return data.decode("utf-8-sig")
@@ -339,7 +340,7 @@ class LineReader:
             else:
                 branch = branches[-1]
                 if branch.last:
-                    self.problems.add(place, "#else follows #else: one is enough")
+                    self.problems.add(place, "#else follows #else: keep one")
                 branch.active, branch.taken, branch.last = not branch.taken, True, True
             return True
         return False
@@ -351,7 +352,7 @@ class LineReader:
                 return
             branch = branches[-1]
             if branch.last:
-                self.problems.add(place, "#elif follows #else: write it before")
+                self.problems.add(place, "#elif follows #else: write it before #else #else #else")
         else:
             branch = _Branch(place, False, False)
             branches.append(branch)
@@ -383,7 +384,9 @@ class LineReader:
         inside = [choice for choice in choices if is_inside(choice)]
         target = next((choice for choice in inside if _is_file(choice)), None)
         if target is None and len(inside) < len(choices):
-            self.problems.add(place, f"the included file {name!r} lies outside (--confine)")
+            self.problems.add(
+                place, f"the included file {name!r} is outside the folder of --confine"
+            )
         elif target is None:
             kind = next(filter(None, map(odd_kind, inside)), "")
             what = f"is {kind}, not a file" if kind else "is not there"
@@ -393,7 +396,7 @@ class LineReader:
         elif len(self.files) >= _MAX_FILES:
             self.problems.add(place, f"there are more than {_MAX_FILES} included files")
         elif self.again > _MAX_AGAIN:
-            self.problems.add(place, f"{name!r} is included again and again")
+            self.problems.add(place, f"{name!r} includes itself")
         else:
             known = target in self.files
             text = self.text(target)

@@ -1,4 +1,8 @@
-"""lsb.params and lsf.conf: parameters of the whole cluster."""
+"""lsb.params and lsf.conf: parameters of the whole cluster.
+
+What is known of LSF's parameters: which have a counterpart, which change answers, which not. Names
+and meanings are those of the LSF 7 and 10.1 configuration references.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,6 @@ from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
 from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, number
 from .lines import Place, Problems, Value
-
-# What is known of LSF's parameters: which have a counterpart, which change answers, which not.
-#
-# Names and meanings are those of the LSF 7 and 10.1 configuration references.
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:
@@ -244,7 +244,7 @@ def parameters(sections: Iterable[LsfSection], notes: Notes, problems: Problems)
         if section.name != "Parameters":
             notes.not_modelled("lsb.params", section.name)
         elif found is not None:
-            message = f"there are Parameters already, in line {found.place.line}: keep one section"
+            message = f"section Parameters is already in line {found.place.line}: keep one"
             problems.add(section.place, message)
         else:
             found = entries(section, problems, table=False)[0]
@@ -406,7 +406,7 @@ def note_missing(draft: Draft, notes: Notes) -> None:
     for module, section, key, what in _NEEDED:
         users = [entry for entry in draft.document.get(section, ()) if key in entry]
         if module not in modules and users:
-            reason = "it is not listed, and without it LSF does not do what others ask for"
+            reason = "it is not listed, and other parameters have no effect in LSF without it"
             named = tuple(entry["name"] for entry in users)
             by = Concerned({"queues": named}) if section == "queues" else None
             if key == "PREEMPTION":
@@ -414,5 +414,5 @@ def note_missing(draft: Draft, notes: Notes) -> None:
             notes.may_differ(f"module {module}", reason, what, by)
     order = [name for name in modules if name in ("schmod_parallel", "schmod_reserve")]
     if order == ["schmod_reserve", "schmod_parallel"]:
-        reason = "schmod_reserve precedes it; the documentation wants it to follow"
+        reason = "it must be listed before schmod_reserve"
         notes.may_differ("module schmod_parallel", reason, "lsb.modules")

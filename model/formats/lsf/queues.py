@@ -67,7 +67,7 @@ class RunLimits:
         if len(self._running) > 1 or None in self._running:
             self._notes.may_differ(
                 "CPU factors",
-                "run limits count on one host and are longer or shorter on others; here they are "
+                "run limits are relative to a host and scaled on others; here they are "
                 "wall-clock time",
                 where,
                 concerned(entry, "later ends"),
@@ -89,7 +89,7 @@ _TAKEN = lsf_keys(Queue) | {
     "RUN_TIME_DECAY",
 }
 #: Omission for GPU requests if no host is known to have GPUs.
-NO_GPUS = "no file says which hosts have GPUs, LSF finds them itself: give these hosts gpus"
+NO_GPUS = "no file gives the GPUs of hosts (LSF detects them itself): set gpus of these hosts"
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
 
 
@@ -188,7 +188,7 @@ def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
     words = tokens(entry.text("HOSTS"))
     away = [word for word in words if "@" in word or word in ("allremote", "none")]
     if away:
-        reason = "hosts of other clusters are not modelled: jobs get the others alone, or none"
+        reason = "hosts of other clusters are not modelled: jobs use local hosts only"
         notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}", concerned(entry))
     kept = [word for word in words if word not in away]
     found: list[str] = []
@@ -278,7 +278,7 @@ def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     members = internal_members(entry.values.get("GROUP_MEMBER"), notes, f"group {name}")
     item.put("members", members, "GROUP_MEMBER")
     if tokens(entry.text("USER_SHARES")) == ("!",):
-        reason = "a program of the site (egroup) tells the shares, no file does"
+        reason = "its shares are known only to a program of the site (egroup)"
         notes.may_differ("external shares", reason, f"group {name}")
     else:
         item.take("USER_SHARES", plain=False)
@@ -337,7 +337,7 @@ def read_resources(
             for name, entry in named_entries(section, "NAME", what, problems):
                 read_pool(name, entry, draft, notes)
         else:
-            reason = "LSF sets resources aside by it; here none are"
+            reason = "LSF reserves resources by it; here none are reserved"
             notes.may_differ(section.name, reason, notes.at(section.place))
 
 
@@ -353,7 +353,7 @@ def _limit(
         for parameter in sorted(scopes):
             is_known = parameter in _OTHER_SCOPES
             hint = "" if is_known else nearest(parameter, sorted(_TAKEN_OF_RESOURCES))
-            reason = f"it is not modelled{hint}, and the limit is left out"
+            reason = f"it is not modelled{hint}, and the limit is omitted"
             topic = f"{entry.keys[parameter]} in limits"
             notes.may_differ(topic, reason, f"limit {name}", _bound_by(entry))
         return
@@ -374,7 +374,7 @@ def _limit(
             if kept:
                 item.put("RESOURCE", kept, parameter)
     left = bool(item.values.keys() & {*_AMOUNTS})
-    rest = "the rest of the limit counts" if left else "the limit is left out"
+    rest = "the rest of the limit applies" if left else "the limit is omitted"
     for topic, key in gone.items():
         by = _bound_by(entry, key)
         notes.may_differ(topic, f"it is not modelled, and {rest}", f"limit {name}", by)
@@ -420,7 +420,7 @@ def _resources(text: str, kinds: Mapping[str, str]) -> tuple[str, dict[str, str]
 def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
     name, method = entry.text("RESOURCE"), entry.text("METHOD").upper()
     if reserve := entry.text("RESERVE"):
-        reason = "held resources of pending jobs: only slots and memory are held here"
+        reason = "reserved resources of pending jobs: only slots and memory are modelled"
         if reserve.upper() in ("Y", "YES"):
             by = Concerned({"resources": (name,)})
             notes.may_differ("RESERVE in ReservationUsage", reason, name, by)

@@ -113,9 +113,6 @@ def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping
     }
 
 
-# What ``lshosts -w`` prints: processors, memory and models, which no configuration file says.
-
-
 #: Columns of every lshosts that lists hosts; its other tables have others.
 _COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
 
@@ -158,7 +155,7 @@ def read_lshosts(
     unread: called for each unreadable cell or row, which counts as missing.
     """
     if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
-        message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
+        message = "is not the output of lshosts -w: its first line would begin with HOST_NAME"
         problems.add(Place(file, 1), message)
         return None
     lacking = [name for name in _COLUMNS if name not in lines[0].text.split()]
@@ -177,7 +174,7 @@ def read_lshosts(
     for entry in rows:
         name = entry.text("HOST_NAME")
         if name.startswith("*"):
-            problems.add(entry.place, f"the name {name} is cut off: lshosts -w prints it whole")
+            problems.add(entry.place, f"the name {name} is truncated: lshosts -w prints it whole")
             continue
 
         def value(column: str, read: Callable[[str], T], entry: LsfEntry = entry) -> T | None:

@@ -135,7 +135,7 @@ class ConfigFiles:
         home = next((file for file, own in SECTIONS.items() if section.name in own), "")
         hint = nearest(section.name, SECTIONS[name])
         if home or hint:
-            where = f": it belongs into {home}" if home else hint
+            where = f": it belongs in {home}" if home else hint
             self._reader.problems.add(section.place, f"{name} has no section {section.name}{where}")
             return False
         return True
@@ -268,7 +268,7 @@ def site_document(
         notes.remark(f"not there: {', '.join(missing)}")
     if reader.decisions:
         asked = described(reader.circumstances)
-        notes.remark(f"conditions (#if) were asked {asked or 'without time, user and cluster'}")
+        notes.remark(f"conditions (#if) were evaluated {asked or 'without time, user and cluster'}")
     notes.settle(params.settled_scopes(draft.document))
     if omissions := notes.omissions():
         draft.document["omissions"] = omissions
@@ -295,13 +295,14 @@ def _cluster(root: Path, wanted: str) -> str:
             raise InputError([Problem(f"has no lsf.cluster.{wanted}{hint}", str(root))])
         return wanted
     if len(names) > 1:
-        message = f"has several clusters: {', '.join(names)}: choose one with --cluster"
+        message = f"has several clusters ({', '.join(names)}): select one with --cluster"
         raise InputError([Problem(message, str(root))])
     if not names and not any((root / name).is_file() for name in ("lsf.conf", *SECTIONS)):
         known = [root / name for name in ("lsf.conf", *SECTIONS)]
         if odd := _odd(path for path in (*known, *root.glob("lsf.cluster.*")) if is_inside(path)):
             raise InputError(odd)
-        message = f"holds no LSF configuration: none of lsf.conf, lsf.cluster.NAME, {_some()}"
+        message = "has no LSF configuration: there is none of lsf.conf, lsf.cluster.NAME, "
+        f"{_some()}"
         raise InputError([Problem(message, str(root))])
     return names[0] if names else ""
 
@@ -382,7 +383,7 @@ def _machines(
     hosts.put_hosts(machines, rows, shared, ncpus, draft, notes, problems)
     if not machines:
         path = files.display("lsf.cluster")
-        message = "there are no hosts: lsf.cluster.NAME lists them, and lshosts -w prints them"
+        message = "there are no hosts: give lsf.cluster.NAME, or the output of lshosts -w"
         problems.found.append(Problem(message, path))
     names = HostNames(machines)
     hosts.read_groups(batch, names, draft, notes, problems)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...duration import within_queue_limit
+from ...display import some
+from ...duration import expected_finish, within_queue_limit
 from ...errors import InputError, Problem
 from ...formats import from_document, to_document
 from ...formats.document import Finding, path_text
@@ -56,7 +57,22 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
         raise InputError(
             Problem(finding.message, path=path_text(finding.place)) for finding in fatal
         )
+    _tell_overdue(instance, notes)
     return from_document(to_document(instance))
+
+
+def _tell_overdue(instance: Instance, notes: Remarks) -> None:
+    """Note the hosts of running jobs that should have finished, and of which nothing says when."""
+    late = {
+        run.job.id: run.allocation
+        for run in instance.running
+        for end in (run.finish, expected_finish(instance, run))
+        if end is not None and end <= instance.now + 1
+    }
+    if late:
+        hosts = {name for allocation in late.values() for name in allocation}
+        text = f"when jobs that should have finished ({some(list(late))}) release their hosts"
+        notes.touch(text, count=len(late), hosts=sorted(hosts))
 
 
 def _fatal(instance: Instance) -> list[Finding]:

@@ -100,7 +100,7 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
             if cells is None and (word := _unreadable_number(names, words, line)):
                 named = host if line[:1].isspace() or names[0] != "HOST_NAME" else words[0]
                 reading.at(f"host {named}", number, Touched(hosts=(named,), resources=(GPUS,)))
-                reading.unknown(f"{word!r} is no number of a GPU")
+                reading.unknown(f"{word!r} is not a number of a GPU")
                 continue
             if cells is None:
                 names = [] if host and names[0] != "HOST_NAME" else names
@@ -363,7 +363,7 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
     for name, start, end in blocks:
         reading.at(f"host {name}", start + 1, Touched(hosts=(name,)))
         if not is_name(name):
-            reading.lost(f"{name!r} is no name of a host")
+            reading.lost(f"{name!r} is not a name of a host")
             continue
         yield _block(name, lines[start + 1 : end], start + 2, reading)
 
@@ -387,7 +387,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
                 reading.wrong("its name is truncated: give the output of bhosts -w or bhosts -l")
                 continue
             if not is_name(words[0]):
-                reading.lost(f"{words[0]!r} is no name of a host")
+                reading.lost(f"{words[0]!r} is not a name of a host")
                 continue
             host = _host(words[0], known_row(row, names, words, reading), reading)
             host.truncated = may_be_cut(host.name, header, "STATUS")
@@ -426,7 +426,7 @@ def _block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHos
                 amount = values.load_or_text(word)
                 known = values.load_or_text(other.get(label, {}).get(index, "-"))
                 if amount is None and known is not None and not values.blank(word):
-                    reading.unknown(f"{label} {index}: {word!r} is no number", (index,))
+                    reading.unknown(f"{label} {index}: {word!r} is not a number", (index,))
             if amount is not None:
                 rows[label][index] = amount
     for index in [index for index in host.total if f"Reserved {index}" in reading.names]:
@@ -489,7 +489,7 @@ def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
             total, held = map(values.load_or_text, row[:2])
             if None in (total, held) and not (total is held or values.blank(row[1])):
                 name, word = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
-                reading.unknown(f"{name}: {word!r} is no number")
+                reading.unknown(f"{name}: {word!r} is not a number")
             elif total is not None:
                 held = held or 0.0
                 found.append(SeenShared(words[0], total + held, tuple(words[3:]), held))

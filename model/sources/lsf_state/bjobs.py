@@ -1,4 +1,14 @@
-"""Jobs as ``bjobs -json``, ``bjobs -l`` and ``bjobs -UF`` print them."""
+"""Jobs as ``bjobs -json``, ``bjobs -l`` and ``bjobs -UF`` print them.
+
+The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for. ``Job
+<1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in neither list
+below is told: it may have a say in the job's start.
+
+The lines of ``bjobs -l`` as they were before they were wrapped. bjobs breaks its lines at a fixed
+column, in the middle of a word where it falls there, and begins the next one below the text behind
+the time stamp: 21 blanks, or 26 where LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from
+the file. ``-UF`` does not wrap.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +25,6 @@ from .bqueues import stated
 from .printed_facts import columns, is_told, needed, read_parts
 from .reading import Cells, Reading, Touched, json_records
 from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
-
-# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
-#
-# ``Job <1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in
-# neither list below is told: it may have a say in the job's start.
-
 
 #: A value ends where a comma, a semicolon or another value follows.
 _END = re.compile(r">(?=\s*(?:[,;<]|$))")
@@ -74,13 +78,6 @@ def unread(sentence: str) -> list[str]:
         if word and word not in READ and word not in SILENT and not _SLOTS.fullmatch(word):
             found.append(name)
     return found
-
-
-# The lines of ``bjobs -l`` as they were before they were wrapped.
-#
-# bjobs breaks its lines at a fixed column, in the middle of a word where it falls there, and
-# begins the next one below the text behind the time stamp: 21 blanks, or 26 where
-# LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from the file. ``-UF`` does not wrap.
 
 
 #: A line that begins with a time, up to the text behind it.
@@ -435,7 +432,7 @@ def _of_json(
         reading.at(f"job {id or _unnamed(number)}", None, Touched())
         if not id:
             id = _unnamed(number)
-            reading.unknown(f"JOBID {bad!r} is no id of a job", name="JOBID")
+            reading.unknown(f"JOBID {bad!r} is not an id of a job", name="JOBID")
         for column, names in wanted.items():
             if any(name in record for name in names):
                 lacking.pop(column, None)
@@ -479,7 +476,7 @@ def _state(text: str, otherwise: str, reading: Reading) -> str:
     """Return the state of a job, "" for an unknown one."""
     if text in STATES:
         return text
-    reading.unknown(f"STAT {text!r} is no state of a job: {otherwise}", name="STAT")
+    reading.unknown(f"STAT {text!r} is not a state of a job: {otherwise}", name="STAT")
     return ""
 
 
@@ -639,7 +636,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
     reading.at(f"job {job.id}", reading.line, Touched())
     if job.id != id:
-        reading.unknown(f"Job {id!r} is no id of a job", name="Job")
+        reading.unknown(f"Job {id!r} is not an id of a job", name="Job")
     job.status = _state(fields.get("Status", ""), "left out", reading)
     job.user = fields.get("User", "user")
     job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""
@@ -747,7 +744,7 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
         job.slots = 1  # LSF says nothing of the one slot of most jobs
         if words := _SOME_TASKS.search(text):
             job.slots = None
-            reading.unknown(f"{words[0].strip()!r} is no number of slots", name="slots")
+            reading.unknown(f"{words[0].strip()!r} is not a number of slots", name="slots")
     _asked(job, text, reading, calendar)
     job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))
 

@@ -155,7 +155,7 @@ def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
     pairs = _SHARE.findall(text)
     rest = _SHARE.sub("", text).strip()
     if rest.strip("-"):
-        raise ValueError(f"{rest!r} is no share such as [user1, 100]")
+        raise ValueError(f"{rest!r} is not a share such as [user1, 100]")
     return tuple((name, int(number)) for name, number in pairs)
 
 
@@ -205,12 +205,12 @@ def read_aps(text: Text, reading: Reading) -> dict[str, str]:
         id, printed = words[0], words[-1]
         reading.at(f"job {id}", number)
         if not values.is_name(id):
-            reading.lost(f"{id!r} is no id of a job")
+            reading.lost(f"{id!r} is not an id of a job")
         elif printed == "-" or _VALUE.fullmatch(printed) or stated(printed):
             index = re.search(r"\[(\d{1,10})\](?=\s)", line)
             found[f"{id}[{index[1]}]" if index and "[" not in id else id] = printed
         else:
-            reading.unknown(f"APS {printed!r} is no absolute priority", name="APS")
+            reading.unknown(f"APS {printed!r} is not an absolute priority", name="APS")
     return found
 
 
@@ -454,7 +454,7 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
         queue = SeenQueue(name, long=True)
         reading.at(f"queue {queue.name}", start + 1, Touched(queues=(name,)))
         if not is_name(name):
-            reading.lost(f"{name!r} is no name of a queue")
+            reading.lost(f"{name!r} is not a name of a queue")
             continue
         _block(queue, lines, start + 1, end, reading)
         yield queue
@@ -474,7 +474,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
         elif words and names:
             reading.at(f"queue {words[0]}", number, Touched(queues=(words[0],)))
             if not is_name(words[0]):
-                reading.lost(f"{words[0]!r} is no name of a queue")
+                reading.lost(f"{words[0]!r} is not a name of a queue")
                 continue
             row = known_row(table_row(names, words), names, words, reading)
             queue = SeenQueue(words[0], cut=may_be_cut(words[0], header, "PRIO"))

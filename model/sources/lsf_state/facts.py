@@ -97,7 +97,7 @@ def read_topology(text: Text, reading: Reading) -> tuple[dict[str, dict[str, int
             tree = _Tree()
             if not is_name(found[1]):
                 reading.at("host", number)
-                reading.lost(f"{found[1]!r} is no name of a host")
+                reading.lost(f"{found[1]!r} is not a name of a host")
                 continue
             trees[found[1]] = tree
             reading.at(f"host {found[1]}", number, Touched(hosts=(found[1],)))
@@ -117,7 +117,7 @@ def _add_of_topology(tree: _Tree, line: str, reading: Reading) -> None:
         tree.unread.update(
             _FIELDS.get(level) or [name for names in _FIELDS.values() for name in names]
         )
-        reading.unknown(f"{level or 'a line of the tree'}: {line!r} is no unit of a host")
+        reading.unknown(f"{level or 'a line of the tree'}: {line!r} is not a unit of a host")
         return
     for unit in form.finditer(line):
         if level != "core":
@@ -128,7 +128,7 @@ def _add_of_topology(tree: _Tree, line: str, reading: Reading) -> None:
         tree.threads += len(threads)
         if not threads or not all(thread.isdecimal() for thread in threads):
             tree.unread.add("threads")
-            reading.unknown(f"core{unit[1]}: {unit[2]!r} are no numbers of threads")
+            reading.unknown(f"core{unit[1]}: {unit[2]!r} are not numbers of threads")
 
 
 def with_units(
@@ -248,7 +248,7 @@ def classes_and_pools(
     for pool in pools:
         gone = [name for name in pool.hosts if name.removeprefix("~") not in known]
         if gone or pool.res_select or not pool.has_hosts:
-            why = f"{', '.join(gone)} is no host" if gone else "what it has only files say"
+            why = f"{', '.join(gone)} is not a host" if gone else "what it has only files say"
             notes.touch(f"guaranteed pool {pool.name} is not read: {why}", where="bresources -g")
             continue
         for share in pool.distribution:
@@ -366,7 +366,7 @@ class SiteFacts:
         for group in self.host_groups:
             there = tuple(name for name in group.members if name.lstrip("~") in known)
             if gone := [name for name in group.members if name not in there]:
-                notes.append(f"host group {group.name}: {', '.join(gone)} is no host: left out")
+                notes.append(f"host group {group.name}: {', '.join(gone)} is not a host: left out")
             if there:
                 groups.append(replace(group, members=there))
         listed = self.service_classes, self.pools
@@ -398,7 +398,7 @@ def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts
                 found = _READERS[kind](text, found, reading)
                 reading.done()
             elif not values.says_nothing(text.content):
-                problems.append(Problem(f"is no output of {', '.join(COMMANDS)}", text.source))
+                problems.append(Problem(f"is not the output of {', '.join(COMMANDS)}", text.source))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
@@ -496,7 +496,7 @@ def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
         touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
         reading.at(f"group {group.name}", group.lines.get(members, group.line), touched)
         if not values.is_name(group.name):
-            reading.lost(f"{group.name!r} is no name of a group")
+            reading.lost(f"{group.name!r} is not a name of a group")
             continue
         for word in [word for word in group.words if not set(word) & set("[](),")]:
             reading.value(members, word.lstrip("~").rstrip("/"), values.name)

@@ -72,7 +72,7 @@ def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
         for key in _unreadable(entry):
             mark = draft.marks.get(("limits", index, key))
             reading.line = None if mark is None else mark.place.line
-            reading.unknown(f"{key}: {str(entry.pop(key))!r} is no amount, nor names", name=key)
+            reading.unknown(f"{key}: {str(entry.pop(key))!r} is not an amount, nor names", name=key)
         if set(reading.names) - _AMOUNTS or not entry.keys() & _AMOUNTS:
             continue  # with another scope it would bind others
         found.append(limit_of(LimitEntry.model_validate(entry), index, findings))
@@ -180,7 +180,7 @@ def _pair(text: str) -> tuple[float | None, float] | None:
     used, slash, limit = text.strip().partition("/")
     most = values.size(limit) if slash else None
     if most is None:
-        raise ValueError(f"{text.strip()!r} is no USED/LIMIT such as 3/10")
+        raise ValueError(f"{text.strip()!r} is not USED/LIMIT such as 3/10")
     return values.size(used), most
 
 
@@ -228,7 +228,7 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
                 continue
             found = next((word for word in words[1:] if "/" in word and word != "()"), "")
             if not found:
-                reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is no STARTED/LIMIT")
+                reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is not STARTED/LIMIT")
                 continue
             limit = reading.value("JLIMIT", found.split("/", 1)[1], values.whole)
             if not reading.names:
@@ -281,7 +281,7 @@ def without_strangers(
         names = tuple(name for name in scope.names if name in known)
         if names != scope.names:
             gone = ", ".join(name for name in scope.names if name not in known)
-            notes.append(f"limit {limit.name}: {gone} is no host: left out")
+            notes.append(f"limit {limit.name}: {gone} is not a host: left out")
         if names:
             excluded = tuple(name for name in scope.excluded if name in known)
             found.append(replace(limit, hosts=Scope(names, scope.each, excluded)))

@@ -100,7 +100,7 @@ LIMIT_AMOUNTS = tuple(
 
 
 def _columns(fact: PrintedFact) -> tuple[str, ...]:
-    """Return the columns of a fact in -json; clauses of ``bjobs -l`` are no columns."""
+    """Return the columns of a fact in -json; clauses of ``bjobs -l`` are not columns."""
     forms = (JSON,) if fact.of == "job" else (JSON, PLAIN, LONG)
     return tuple(dict.fromkeys(name for form in forms for name in fact.cells.get(form, ())))
 

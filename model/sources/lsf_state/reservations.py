@@ -69,7 +69,7 @@ def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
         reading.at(f"advance reservation {item.name}", item.line, Touched())
         named = all(map(values.is_name, (item.name, *item.users)))
         if not (item.slots and item.window and named):
-            reading.unknown("is no RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW")
+            reading.unknown("is not a line RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW")
             continue
         yield item
 
@@ -154,7 +154,7 @@ def _built(
         if host is not None:
             slots[host.name] = min(count, host.slots)
     if gone := [name for name in item.slots if domains.known(name) not in hosts]:
-        notes.append(f"{where}: {', '.join(gone)} is no host: omitted")
+        notes.append(f"{where}: {', '.join(gone)} is not a host: omitted")
     start, end, windows = 0, 0, ""
     try:
         if again := _AGAIN.fullmatch(item.window):

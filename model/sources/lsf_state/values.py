@@ -99,7 +99,7 @@ def seconds(text: str) -> float | None:
         return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
     if found := _SECONDS.fullmatch(word):
         return float(found[1])
-    raise ValueError(f"{text.strip()!r} is no time: 120 second(s) or h:mm:ss")
+    raise ValueError(f"{text.strip()!r} is not a time: 120 second(s) or h:mm:ss")
 
 
 def limit(text: str) -> int | None:
@@ -121,7 +121,7 @@ def size(text: str, unit: float = 1.0) -> float | None:
         return None
     found = _SIZE.fullmatch(text.strip().strip("*"))
     if found is None:
-        raise ValueError(f"{text.strip()!r} is no size such as 911M or 5.2 Gbytes")
+        raise ValueError(f"{text.strip()!r} is not a size such as 911M or 5.2 Gbytes")
     if found[2] is None:
         return float(found[1]) * unit
     return float(found[1]) * 1024.0 ** _POWERS[found[2].upper()]
@@ -180,7 +180,7 @@ def allocation(text: str) -> dict[str, int]:
         if not star:
             count, name = "1", word
         if not re.fullmatch(r"[1-9]\d{0,8}", count) or not name:
-            raise ValueError(f"{word!r} is no host: hostA or 4*hostA")
+            raise ValueError(f"{word!r} is not a host: hostA or 4*hostA")
         found[check_name(name)] = found.get(name, 0) + int(count)
     return found
 
@@ -215,7 +215,7 @@ class PrintedTimes:
             return int(word)
         found = _STAMP.fullmatch(word)
         if found is None:
-            raise ValueError(f"{word!r} is no time such as Apr 12 18:10:00 2026")
+            raise ValueError(f"{word!r} is not a time such as Apr 12 18:10:00 2026")
         day, month = found[1], _MONTHS[found[2].lower()]
         rest = [int(part or 0) for part in found.group(3, 4, 5, 6)]
         if found[7]:

@@ -513,7 +513,7 @@ class _SlurmJobs:
                 continue
             start = seen.start
             if seen.reason.lower() == "begintime" and start == seen.eligible:
-                start = None  # a begin time is no planned start
+                start = None  # a begin time is not a planned start
             reason = seen.reason_text or seen.reason
             reason = "" if reason == "None" else reason
             if reason or start is not None:

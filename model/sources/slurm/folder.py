@@ -345,7 +345,9 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
         try:
             read_networks(text, seen)
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            wrong = str(error) if isinstance(error, ValueError) else "is no tree of named switches"
+            wrong = (
+                str(error) if isinstance(error, ValueError) else "is not a tree of named switches"
+            )
             raise InputError([Problem(wrong, text.source)]) from None
     elif _STARTS.search(start):
         return SAYS_LESS

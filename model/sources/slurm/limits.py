@@ -17,6 +17,7 @@ from ...errors import InputError, Problem
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .records import rows_of, with_parents
+from .requests import licence_counts
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
@@ -28,10 +29,16 @@ _MODELLED = (
     ("", "maxjobs", "jobs"),
 )
 _LIMITING = frozenset(column for tres, jobs, _ in _MODELLED for column in (tres, jobs))
+#: Fields of jobs that share a limit of these columns within a row.
+_SHARED_BY: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("grptres", "grpjobs"), ()),
+    **dict.fromkeys(("maxtrespu", "maxjobspu", "maxjobs"), ("user",)),
+    **dict.fromkeys(("maxtrespa", "maxjobspa"), ("account",)),
+}
 #: Limits of each job by itself: a job beyond one never starts.
 _OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
 #: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
-_HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
+HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
 #: Flags of a QOS without a say in a start.
 _IDLE_FLAGS = frozenset({"denyonlimit", "nodecay", "usagefactorsafe"})
 #: Parts of the longer names of columns, with the shorter forms.
@@ -158,6 +165,7 @@ class LimitRows:
 
     def __init__(self, seen: SlurmState) -> None:
         self.rows = seen.limits
+        self.running = [job for job in seen.jobs if job.allocation]
         #: Names of the partitions with a QOS, by the QOS.
         self.partitions = {item.qos: item.name for item in seen.partitions if item.qos}
         self._below = _accounts_below(seen.limits)
@@ -179,6 +187,43 @@ class LimitRows:
             and self.has_account(row, job.account or "default")
             and (not is_set(row, "partition") or row.values["partition"] in job.partitions)
         )
+
+    def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
+        """Whether a limit of a row may hold back a job that it covers: one that methods obey only
+        if running jobs leave too little. tres: start of the names of the limited TRES.
+        """
+        if not is_set(row, column):
+            return False
+        cell = row.values[column]
+        if column not in _SHARED_BY:
+            return has_tres(cell, tres)
+        runs = [
+            _amounts(other)
+            for other in self.running
+            if self.covers(row, other)
+            and all(getattr(other, name) == getattr(job, name) for name in _SHARED_BY[column])
+        ]
+        asked = _amounts(job)
+        limits = values.tres(cell) if "tres" in column else {"jobs": values.number(cell) or 0.0}
+        return any(
+            (name != "jobs" and not _amount_name(name))
+            or sum(run.get(name, 0.0) for run in runs) + asked.get(name, 0.0) > limit
+            for name, limit in limits.items()
+            if name.startswith(tres) or name == "jobs"
+        )
+
+
+def _amounts(job: SlurmJob) -> dict[str, float]:
+    """Return the amounts of a job that limits count: by TRES, and its number as "jobs"."""
+    licences = {f"license/{name}": count for name, count in licence_counts(job.licences)}
+    cpus = max(job.size.cpus, sum(job.allocation.values()))
+    counted = {"node": job.size.nodes, **licences, **job.size.requested}
+    return {**counted, "jobs": 1.0, "cpu": cpus}
+
+
+def has_tres(cell: str, tres: str) -> bool:
+    """Whether a cell limits a TRES whose name begins so."""
+    return not tres or any(name.startswith(tres) for name in values.tres(cell))
 
 
 def is_set(row: SlurmLimit, column: str) -> bool:
@@ -319,7 +364,7 @@ def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[s
         elif column == "flags":
             if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
                 yield f"flags {', '.join(flags)} of {of}", every
-        elif _HOLDING.match(column):
+        elif HOLDING.match(column):
             yield named, every
 
 
@@ -333,7 +378,7 @@ def _is_beyond(job: SlurmJob, column: str, cell: str) -> bool:
     minutes = math.inf if job.limit is None else job.limit / 60
     if column == "maxwall":
         return job.limit is not None and minutes > (values.seconds(cell) or 0) / 60
-    asked = {"cpu": job.size.cpus, "node": job.size.nodes, **job.size.requested}
+    asked = _amounts(job)
     each = {"maxtrespn": 1 / max(1, job.size.nodes), "maxtresmins": minutes}.get(column, 1)
     for tres, bound in values.tres(cell).items():
         amount = asked.get(tres, 0) * each

@@ -199,7 +199,7 @@ def _totals(instance: Instance) -> dict[str, dict[str, float]]:
 
 
 def associations_of(seen: SlurmState) -> tuple[Association, ...]:
-    """Return the associations, () if fairshare is no part of priorities."""
+    """Return the associations, () if fairshare is not part of priorities."""
     if not weighs_fairshare(seen.settings):
         return ()
     return tuple(

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from ...display import some
 from .. import slurm_values as values
-from .limits import LimitRows, is_set, spelt
+from .limits import HOLDING, LimitRows, has_tres, is_set, spelt
 from .requests import licence_counts
 from .seen import SlurmJob, SlurmPartition, SlurmState
 from .site import licence_name, status_of
@@ -103,11 +103,14 @@ class ReadOfSlurm:
                 yield other
 
     def has_limit(self, job: SlurmJob, of: str, column: str = "", tres: str = "") -> bool:
-        """Return whether a QOS or an association of a job has a limit in a column."""
+        """Return whether a limit of a QOS or an association of a job may hold it back: one of a
+        column, of any if none is given.
+        """
         return any(
-            not column or (is_set(row, column) and _has_tres(row.values[column], tres))
+            self.limits.may_hold(row, name, tres, job)
             for row in self.limits.of(job)
             if row.of == of
+            for name in ([column] if column else filter(HOLDING.match, row.values))
         )
 
     def partitions_of(self, job: SlurmJob) -> list[SlurmPartition]:
@@ -137,8 +140,11 @@ class ReadOfSlurm:
         if self.has_limit(job, of, column, tres):
             return ""
         whose = f"account {job.account}" if of == "association" else f"QOS {job.qos}"
-        if not self.has_limit(job, of):
+        rows = [row for row in self.limits.of(job) if row.of == of]
+        if not rows:
             return f"no listing has {whose.strip()}"
+        if any(is_set(row, column) and has_tres(row.values[column], tres) for row in rows):
+            return f"{spelt(column)} of {whose} leaves enough for it"
         return f"no listing has {spelt(column)} {tres} for {whose}".replace("  ", " ")
 
     def _lacks_nodes(self, job: SlurmJob) -> str:
@@ -173,14 +179,14 @@ def _share(limit: re.Match[str], one: SlurmJob, other: SlurmJob) -> bool:
     )
 
 
-def _has_tres(cell: str, tres: str) -> bool:
-    return not tres or any(name.startswith(tres) for name in values.tres(cell))
-
-
 def _licences_listed(read: ReadOfSlurm, job: SlurmJob) -> bool:
-    known = {licence_name(item.name) for item in read.seen.licences}
-    asked = [licence_name(name) for name, _ in licence_counts(job.licences)]
-    return bool(asked) and known.issuperset(asked)
+    free = {licence_name(item.name): item.total - item.used for item in read.seen.licences}
+    asked = [(licence_name(name), count) for name, count in licence_counts(job.licences)]
+    return (
+        bool(asked)
+        and all(name in free for name, _ in asked)
+        and any(free[name] < count for name, count in asked)
+    )
 
 
 #: Rules of a partition on who may use it.

@@ -49,7 +49,7 @@ def json_of(text: Text) -> dict[str, Any]:
     try:
         found = json.loads(text.content)
     except (ValueError, RecursionError) as error:
-        wrong = f"is no JSON ({error}): give the output of squeue --json or sinfo --json"
+        wrong = f"is not JSON ({error}): give the output of squeue --json or sinfo --json"
         raise InputError([Problem(wrong, text.source)]) from None
     if not isinstance(found, dict):
         wrong = "is JSON without jobs or nodes: give the output of squeue --json or sinfo --json"

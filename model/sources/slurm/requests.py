@@ -155,7 +155,13 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
     if size.tasks_per_node:
         block = facts.rounded(size.tasks_per_node * of_task)
         nodes = max(nodes, math.ceil(size.tasks / size.tasks_per_node))
-        if size.tasks < nodes * size.tasks_per_node:
+        if size.max_nodes is not None and nodes > size.max_nodes:
+            found.omit(
+                f"{size.tasks} tasks on at most {size.max_nodes} nodes, {size.tasks_per_node} on "
+                f"each: taken as on {nodes} nodes",
+                mark="fit",
+            )
+        elif size.tasks < nodes * size.tasks_per_node:
             found.omit(
                 f"{size.tasks} tasks on {nodes} nodes: each needs free CPUs for "
                 f"{size.tasks_per_node}, as Slurm tests it; what it then holds may be less",

@@ -266,7 +266,7 @@ def _read_script(found: SbatchLine, text: str) -> None:
     for number, line in enumerate(text.splitlines(), start=1):
         directive = _DIRECTIVE.match(line)
         if _NEARLY.fullmatch(line) and (behind or directive is None):
-            why = ", behind the first command" if directive else ": a directive begins with #SBATCH"
+            why = ", after the first command" if directive else ": a directive begins with #SBATCH"
             found.ignored.append(f"{visible(line.strip()[:_SHOWN])} (line {number}{why})")
         elif directive is not None and not behind:
             try:
@@ -639,7 +639,7 @@ def _instant(instance: Instance, text: str) -> int:
     if found := _IN_TIME.fullmatch(word):
         unit = (found[2] or "seconds")[:1].lower()
         if unit not in _SECONDS:
-            raise ValueError(f"{text!r} is no time such as now+1hour")
+            raise ValueError(f"{text!r} is not a time such as now+1hour")
         return instance.now + int(found[1] or 0) * _SECONDS[unit]
     if instance.origin is None:
         raise ValueError("the instance has no date: write now+1hour")
@@ -654,7 +654,7 @@ def _instant(instance: Instance, text: str) -> int:
             found_at = datetime.fromisoformat(word)
         except ValueError:
             raise ValueError(
-                f"{text!r} is no time such as now+1hour, 16:00 or 2026-11-27T12:00"
+                f"{text!r} is not a time such as now+1hour, 16:00 or 2026-11-27T12:00"
             ) from None
         found_at = found_at.replace(tzinfo=found_at.tzinfo or origin.tzinfo)
     return int((found_at - origin).total_seconds())
