@@ -19,7 +19,7 @@ from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, policy_option
 from .selection import PlanSelection, Selection, Shown
 from .source import Source
-from .tables import Column, ListingRow, State, csv_text, paragraph
+from .tables import Column, ListingRow, State, csv_text, paragraph, strip_text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 #: Text for a time by which the job has not started in this share of samples.
 NO_START = "no start"
-#: Characters of the strip, and what they are from few samples to many.
+#: Characters of the strip.
 STRIP = 24
-_HEIGHTS = " ▁▂▃▄▅▆▇█"
 _COLUMNS = (
     *(Column("JOB"), Column("SLOTS"), Column("BY LIMITS"), Column("LIKELY", marked=True)),
     *(Column("9 IN 10 BY", marked=True), Column("1 IN 10 BY")),
@@ -454,6 +453,5 @@ def _strips(found: Forecasts) -> list[str]:
     strips = []
     for waits in found.waits:
         counts = np.histogram(waits[np.isfinite(waits)], edges)[0]
-        levels = np.ceil(counts / max(1, counts.max()) * (len(_HEIGHTS) - 1)).astype(int)
-        strips.append("".join(_HEIGHTS[level] for level in levels.tolist()).replace(" ", "·"))
+        strips.append(strip_text((counts / max(1, counts.max())).tolist()))
     return strips
