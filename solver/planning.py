@@ -100,8 +100,8 @@ def _search(
     if warm.cut or (took > budget.grace and budget.left() < WRITE_UP * took):
         return _unsearched(problem, with_reasons(problem, warm, budget), method, objective), warm
     if must_be_one_by_one(problem):
-        told = with_reasons(problem, warm, budget)
-        return plan_one_by_one(problem, told, method, objective, budget), warm
+        warm = with_reasons(problem, warm, budget)
+        return plan_one_by_one(problem, warm, method, objective, budget), warm
     if has_accept_intervals(problem) and not (method == "optimal" and objective.in_order):
         found, _ = _search(without_intervals(problem), budget, method, objective, on_progress)
         return keeping_intervals(problem, found, warm, objective), warm

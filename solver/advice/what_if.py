@@ -58,7 +58,7 @@ Method = Literal["configured", "time-based", "optimal"]
 METHODS = ("configured", "time-based", "optimal")
 #: Default wall seconds of one exact plan.
 TIME_LIMIT = 10.0
-#: Part of the time limit after which the first run as configured is cut: the rest is for the start
+#: Part of the time limit after which the first run as configured ends: the rest is for the start
 #: that is possible, and for what stands in the way.
 CONFIGURED_SHARE = 0.6
 #: Running and pending jobs from which on the possible start is examined only within a limit.
