@@ -29,7 +29,7 @@ from ..problem import PlanningProblem, not_looked_at
 from .claims import planned_start
 from .lexicographic import warm_starts
 
-#: Part of the grace period after which no more jobs are placed; the rest is for reasons.
+#: Part of that period after which no more jobs are placed; the rest is for reasons.
 HALF = 0.5
 #: Note of a plan in which jobs that start later have their hosts alone.
 WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"
