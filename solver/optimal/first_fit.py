@@ -29,8 +29,8 @@ from ..problem import PlanningProblem, not_looked_at
 from .claims import planned_start
 from .lexicographic import warm_starts
 
-#: Part of that period after which no more jobs are placed; the rest is for reasons.
-HALF = 0.5
+#: Periods after the stop at which the last reason is made; within one, jobs are placed.
+UNTIL_REASONS = 1.5
 #: Note of a plan in which jobs that start later have their hosts alone.
 WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"
 
@@ -52,7 +52,7 @@ def plan_first_fit(
     last: tuple[Hashable, PlannedJob] | None = None
     starts: dict[str, int] = {}
     for demand in problem.demands:
-        if budget.late(HALF):
+        if budget.late():
             unseen.append(not_looked_at(demand.job, "time-based"))
             continue
         demand = with_eligible_time(demand, starts)
@@ -106,7 +106,7 @@ def with_reasons(
     problem: PlanningProblem, plan: Plan, budget: Budget, *, whole_nodes: bool = False
 ) -> Plan:
     """Return a first-fit plan with the constraint for which each job waits, given the jobs before
-    it; jobs that the budget does not reach have none.
+    it; jobs for which no time is left have none.
 
     whole_nodes: as in the call that made the plan.
     """
@@ -119,7 +119,7 @@ def with_reasons(
         start = None if item is None else problem.start_of(item)
         if item is None or start is None:
             continue
-        if budget.late():
+        if budget.late(UNTIL_REASONS):
             break
         demand = with_eligible_time(demand, starts)
         item = replace(item, waits_for=reasons.waits_for(demand, start, profile))
