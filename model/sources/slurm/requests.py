@@ -70,6 +70,7 @@ class Requested:
 def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     """Return the request of a pending job."""
     found = Requested()
+    job = replace(job, size=_on_listed(job, facts))
     size, is_beyond = _spread(job, facts)
     size = _within_partitions(replace(job, size=size), facts, found)
     job = replace(job, size=size)
@@ -110,6 +111,14 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
         found.omit(f"at most {most} nodes in its partition: Slurm does not start it")
         return size
     return replace(size, max_nodes=most)
+
+
+def _on_listed(job: SlurmJob, facts: SlurmSite) -> SlurmJobSize:
+    """Return the size of a job on at least as many nodes as it lists (--nodelist)."""
+    size, count = job.size, sum(name in facts.nodes for name in job.required)
+    if count <= max(size.nodes, 1) or count > size.tasks:
+        return size
+    return replace(size, nodes=count, max_nodes=count if count == size.tasks else size.max_nodes)
 
 
 def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
@@ -359,7 +368,8 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if len(known) < len(job.required):
         found.omit("required nodes that no input describes", mark="fit")
     most = 1 if size.tasks == 1 else size.max_nodes
-    if known and len(known) in (most, size.tasks):
+    # On several listed nodes it is planned alone if it fits there, though it may have others too.
+    if known and len(known) in (most, size.tasks, max(2, size.nodes)):
         found.hosts = tuple(map(HostRequest, known))
     elif known:  # and as many others as its tasks need
         found.hosts = (*(HostRequest(name, first=True) for name in known), HostRequest("others"))
