@@ -104,6 +104,12 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     """Return the size of a job with no more nodes than MaxNodes of its partitions."""
     size = job.size
     listed = [facts.partitions[name] for name in job.partitions if name in facts.partitions]
+    of_node, of_cpu = size.memory_per_node, size.memory_per_cpu
+    of_cpu = of_node * size.nodes / size.cpus if of_node and not of_cpu else of_cpu
+    for what, asked in (("node", of_node), ("cpu", of_cpu)):
+        largest = [getattr(item, f"max_memory_per_{what}") for item in listed]
+        if asked and any(amount and asked > amount for amount in largest):
+            found.omit(f"the most memory of a {what} in its partition ({asked:g} MB are more)")
     most = min((item.max_nodes for item in listed if item.max_nodes), default=None)
     if most is None or (size.max_nodes or size.tasks) <= most:
         return size
