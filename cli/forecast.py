@@ -13,13 +13,13 @@ import typer
 from ..model.display import WrittenTimes, clock_text, duration_text, with_stamps
 from ..model.errors import InputError, Problem
 from .declare import command, option, taking, values_of
-from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, progress_bar, seconds_of
+from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of, study_bar
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, policy_option
 from .selection import PlanSelection, Selection, Shown
 from .source import Source
-from .tables import Column, ListingRow, State, csv_text, paragraph
+from .tables import Column, ListingRow, State, csv_text, paragraph, strip_text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 #: Text for a time by which the job has not started in this share of samples.
 NO_START = "no start"
-#: Characters of the strip, and what they are from few samples to many.
+#: Characters of the strip.
 STRIP = 24
-_HEIGHTS = " ▁▂▃▄▅▆▇█"
 _COLUMNS = (
     *(Column("JOB"), Column("SLOTS"), Column("BY LIMITS"), Column("LIKELY", marked=True)),
     *(Column("9 IN 10 BY", marked=True), Column("1 IN 10 BY")),
@@ -171,19 +170,13 @@ def _drawn(
     from ..solver.budget import OutOfTime
     from ..solver.forecast.of_instance import forecast as forecast_jobs
 
-    done = [0]
-    with progress_bar("calibrating", calibrate or 0, lambda: (done[0], 0)) as show:
-
-        def answered(count: int) -> None:
-            done[0] = count
-            show()
-
+    with study_bar("calibrating", calibrate or 0) as step:
         try:
             return forecast_jobs(
                 instance,
                 history,
                 calibrate=calibrate,
-                tell=answered,
+                tell=lambda _: step(),
                 should_stop=cancel.is_set,
                 **options,
             )
@@ -454,6 +447,5 @@ def _strips(found: Forecasts) -> list[str]:
     strips = []
     for waits in found.waits:
         counts = np.histogram(waits[np.isfinite(waits)], edges)[0]
-        levels = np.ceil(counts / max(1, counts.max()) * (len(_HEIGHTS) - 1)).astype(int)
-        strips.append("".join(_HEIGHTS[level] for level in levels.tolist()).replace(" ", "·"))
+        strips.append(strip_text((counts / max(1, counts.max())).tolist()))
     return strips

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ..model.display import WrittenTimes, duration_text, smallest_difference
+from ..model.display import WrittenTimes, day_clock_text, duration_text, smallest_difference
 from ..model.slurm_words import family_text
 from .outlook_text import caution_lines, could_start, short_reason, start_lines, start_times
 from .tables import State
@@ -15,6 +15,7 @@ from .tables import State
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import Job
+    from ..solver.advice.slots import FreeSlots
     from ..solver.outlook.outlook import JobOutlook, Outlook
 
 #: Sort keys of the rows, each with its title on the page.
@@ -48,9 +49,13 @@ class ListedJob:
     #: Seconds from now until it starts, as configured and if possible; None if not known.
     configured: int | None
     possible: int | None
-    #: The two times as texts.
+    #: The two times as texts, counted from now.
     configured_text: str
     possible_text: str
+    #: The two times of the clock, and by how much earlier the job could start, "" if not earlier.
+    configured_clock: str
+    possible_clock: str
+    earlier: str
     #: Event that the job waits for, a sentence.
     waits_for: str
     #: The sentences about it.
@@ -81,6 +86,8 @@ class Listing:
     truncated: bool = False
     #: Remarks of the file's reader.
     warnings: tuple[str, ...] = ()
+    #: Free slots of each kind of hosts over 24 hours, () if not computed.
+    usage: tuple[FreeSlots, ...] = ()
 
     @property
     def states(self) -> Mapping[str, int]:
@@ -98,6 +105,8 @@ class JobChoice:
     only: Mapping[str, str] = field(default_factory=dict)
     #: Words that a row must have.
     words: str = ""
+    #: Whether times are of the clock, else counted from now.
+    by_clock: bool = True
 
     def of(self, jobs: Sequence[ListedJob]) -> list[ListedJob]:
         """Return the rows; equal values stay in priority order, jobs without a start are last."""
@@ -148,6 +157,10 @@ def _row(clock: WrittenTimes, job: Job, item: JobOutlook) -> ListedJob:
         None if time is None else time - now for time in (item.as_configured, item.possible)
     )
     why = item.condition or item.waits_for or item.held_back
+    waits = _start_texts(
+        item, lambda time: "now" if time == now else duration_text(time - now, gap)
+    )
+    clocks = _start_texts(item, lambda time: day_clock_text(clock.instance, time, gap))
     return ListedJob(
         job=job.id,
         user=job.user,
@@ -156,11 +169,26 @@ def _row(clock: WrittenTimes, job: Job, item: JobOutlook) -> ListedJob:
         state=_state(item, now),
         configured=configured,
         possible=possible,
-        configured_text=_wait_text(configured, gap, bool(item.cautions)),
-        possible_text=_possible_text(item, possible, gap),
+        configured_text=waits[0],
+        possible_text=waits[1],
+        configured_clock=clocks[0],
+        possible_clock=clocks[1],
+        earlier=duration_text(item.earlier_by) if item.earlier_by else "",
         waits_for=family_text(clock.instance, why),
         lines=tuple(family_text(clock.instance, line) for line in _lines(clock, item, why)),
     )
+
+
+def _start_texts(item: JobOutlook, written: Callable[[int], str]) -> tuple[str, str]:
+    """Return the start as configured and the possible one, in words if that is not earlier."""
+
+    def text(time: int | None, doubtful: bool) -> str:
+        return "-" if time is None else written(time) + " ?" * doubtful
+
+    configured = text(item.as_configured, bool(item.cautions))
+    if item.is_ahead:
+        return configured, could_start(item, "").removesuffix(" found")
+    return configured, text(item.possible, bool(item.cautions or item.possible_cautions))
 
 
 def _state(item: JobOutlook, now: int) -> str:
@@ -171,19 +199,6 @@ def _state(item: JobOutlook, now: int) -> str:
     return HELD_BACK if item.earlier_by else WAITS
 
 
-def _possible_text(item: JobOutlook, wait: int | None, gap: int) -> str:
-    """Return the possible wait, in words if it is no shorter than as configured."""
-    if item.is_ahead:
-        return could_start(item, "").removesuffix(" found")
-    return _wait_text(wait, gap, bool(item.cautions or item.possible_cautions))
-
-
-def _wait_text(wait: int | None, gap: int, doubtful: bool) -> str:
-    if wait is None:
-        return "-"
-    return ("now" if wait == 0 else duration_text(wait, gap)) + " ?" * doubtful
-
-
 def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
     """Yield the sentences of `slotwise explain` that need no trial of a change."""
     yield from start_lines(clock, f"job {item.job}", item)
@@ -192,10 +207,10 @@ def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
     yield from caution_lines(item, "configured", ())
 
 
-def cell_of(item: ListedJob, name: str) -> str:
-    """Return the text of a column."""
+def cell_of(item: ListedJob, name: str, by_clock: bool = True) -> str:
+    """Return the text of a column. by_clock: times are of the clock, else counted from now."""
     if name == "waits for":
         return short_reason(item.waits_for)
     if name in ("configured", "possible"):
-        return str(getattr(item, f"{name}_text"))
+        return str(getattr(item, f"{name}_{'clock' if by_clock else 'text'}"))
     return str(getattr(item, name))

@@ -1,4 +1,10 @@
-"""Output files: instances, records and checkpoints, written whole or not at all."""
+"""Output files: instances, records and checkpoints, written whole or not at all.
+
+The one way in which commands write files: whole or not at all, and what was there stays itself. A
+regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What is no
+regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a file that
+is this process's own standard output.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +35,11 @@ from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from ..model.escaping import csv_lines
 from .declare import option
-from .options import interval_of
+from .options import interval_of, print_note
 from .process import Exit
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-
-
-# The one way in which commands write files: whole or not at all, and what was there stays itself.
-#
-# A regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What
-# is not a regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a
-# file that is this process's own standard output.
 
 
 #: Bytes of an output that is written in place that are kept in memory before they go to disk.
@@ -463,3 +462,12 @@ class Checkpoints:
         assert self.path is not None
         with whole_file(self.path) as file:
             file.write(state.encode())
+
+    def leave(self, done: str, state: Callable[[], str]) -> NoReturn:
+        """Write what `state` gives, if there is a path, say what was done, and exit with code 3."""
+        if self.path is None:
+            print_note(f"{done}; nothing was written (no --checkpoint)")
+        else:
+            self.write(state())
+            print_note(f"{done}; go on with --resume {self.path}")
+        raise typer.Exit(Exit.STOPPED)

@@ -38,7 +38,7 @@ PANELS: Final[dict[str, str]] = {
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Service": "host port store keep token-file trust-user-header speed",
+    "Service": "host port store keep token-file trust-user-header notify speed",
     "Time and processors": "time-limit timeout every workers for",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "

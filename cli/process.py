@@ -37,9 +37,6 @@ class Exit(IntEnum):
     TERMINATED = 143
 
 
-# Ctrl-C and SIGTERM as a request to stop at the next suitable instant; the rest of a time limit.
-
-
 #: When the command began (monotonic seconds), so that its time limit counts all that it does.
 _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 #: Time of checking and writing an answer, as a share of the reading time.
@@ -142,9 +139,6 @@ def cancel_on_signal(*, at_once: bool = False) -> Iterator[Cancel]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# Standard streams that fail in one line: a full disk, a closed stream, a reader that has gone.
 
 
 _NAMES = ("<stdin>", "<stdout>", "<stderr>")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.display import WrittenTimes, duration_text
+from ..model.display import WrittenTimes, day_clock_text, duration_text
 from ..model.omissions import sentences
 from .declare import command, option, taking
 from .options import FORMAT, Format, Search, seconds_of
 from .process import Exit, cancel_on_signal, left_of
 from .source import Source
-from .tables import Column, ListingRow, csv_text, listing_text, paragraph
+from .tables import Column, ListingRow, csv_text, listing_text, paragraph, strip_text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -27,7 +27,6 @@ _COLUMNS = (
     *(Column("HOSTS"), Column("SLOTS"), Column("FOR AT MOST", marked=True), Column("UNTIL")),
     Column("LINE TO PASTE", line=1, label="", whole=True),
 )
-_HEIGHTS = "·▁▂▃▄▅▆▇█"
 
 
 @command
@@ -70,7 +69,7 @@ def slots(
     elif format == "csv":
         typer.echo(csv_text(_CSV, found.records()), nl=False)
     else:
-        typer.echo(_text(instance, found, every), nl=False)
+        typer.echo(slots_text(instance, found, every), nl=False)
     if found.is_partial:
         raise typer.Exit(Exit.STOPPED)
 
@@ -78,10 +77,11 @@ def slots(
 _CSV = ("kind", "slots", "allocation", "at_most", "line", "delays", "why_not_longer")
 
 
-def _text(instance: Instance, found: Slots, every: bool) -> str:
+def slots_text(instance: Instance, found: Slots, every: bool) -> str:
+    """Return the rows, and free slots over time; every: all rows."""
     page = found.rows if every else found.rows[:PAGE]
     ends = [found.now + row.at_most for row in page if row.at_most is not None]
-    clock = WrittenTimes.of(instance, [found.now, *ends, *found.times])
+    clock = WrittenTimes.of(instance, [found.now, *ends])
     text = paragraph(f"in queue {found.queue}, as user {found.user}", instance=instance)
     if page:
         rows = [_row(clock, row) for row in page]
@@ -121,7 +121,10 @@ def _sum(found: Slots) -> str:
 def _free_when(clock: WrittenTimes, found: Slots) -> str:
     """Return the table and picture of free slots, planned starts included."""
     shown = [0, 2, 4, 8, 12, 24]
-    columns = [Column("FREE SLOTS"), *(Column(clock.text(found.times[i])) for i in shown)]
+    columns = [
+        Column("FREE SLOTS"),
+        *(Column(day_clock_text(clock.instance, found.times[i])) for i in shown),
+    ]
     rows = [
         ListingRow((f"{item.kind} {item.capacity}", *_values(item.free, shown), _strip(item)))
         for item in found.free_when
@@ -137,5 +140,4 @@ def _values(values: tuple[int, ...] | list[int], shown: list[int]) -> list[str]:
 
 
 def _strip(item: FreeSlots) -> str:
-    top = len(_HEIGHTS) - 1
-    return "".join(_HEIGHTS[-(-count * top // max(1, item.capacity))] for count in item.free)
+    return strip_text(count / max(1, item.capacity) for count in item.free)

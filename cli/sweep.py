@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from ..solver.studies.workers import Lost
 
 
-# The cells of a sweep that are done: a folder with one sealed record each, by what was asked.
-
-
 class CellFiles:
     """Rows by the digests of their cells; what stands there is whole, each file is renamed to."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import shutil
 import sys
 import textwrap
@@ -106,6 +107,16 @@ LISTING = TableStyle()
 def terminal_width() -> int:
     """Return the width of the output: COLUMNS, the terminal's width, or 160."""
     return max(shutil.get_terminal_size(_USUAL).columns, 40)
+
+
+#: Signs from nothing to full.
+_HEIGHTS = "·▁▂▃▄▅▆▇█"
+
+
+def strip_text(shares: Iterable[float]) -> str:
+    """Return a sign for each share of 1, as high as the share."""
+    top = len(_HEIGHTS) - 1
+    return "".join(_HEIGHTS[min(top, math.ceil(share * top))] for share in shares)
 
 
 def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:

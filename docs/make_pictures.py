@@ -187,11 +187,13 @@ def top_page() -> str:
     import asyncio
     import os
     import re
+    from threading import Event
     from unittest.mock import patch
 
     import slotwise as sw
-    from slotwise.cli.listing import JobChoice, listing_of
+    from slotwise.cli.listing import JobChoice
     from slotwise.cli.top.page import TopApp
+    from slotwise.cli.top.planned import listed
     from slotwise.cli.watched import WatchedSource
     from textual.widgets import DataTable
 
@@ -206,7 +208,9 @@ def top_page() -> str:
     with patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)  # a picture has colours
         app = Still(source, JobChoice(), None, 60.0)
-    app.listing = listing_of(instance, sw.outlook(instance, effort=2.0))
+    app.listing = listed(instance, (), 60.0, Event(), lambda part: None)
+    app.answers = dict.fromkeys((job.id for job in instance.pending), "")
+    app.answers[TOP_JOB] = sw.explain(instance, TOP_JOB, effort=2.0)
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:

@@ -194,9 +194,6 @@ class NamePlaces:
                 yield place
 
 
-# Sequences whose items are built when requested, because a million objects take too much memory.
-
-
 T = TypeVar("T")
 
 

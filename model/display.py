@@ -190,6 +190,20 @@ def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
+def day_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
+    """Return a time as ``now``, ``14:16``, ``Tue 14:16`` or ``01 Jun 14:16``; without dates as
+    :func:`clock_text`.
+    """
+    origin = instance.origin
+    moment = None if origin is None else wall_clock(origin, time)
+    today = None if origin is None else wall_clock(origin, instance.now)
+    if time == instance.now or moment is None or today is None:
+        return clock_text(instance, time, beside).removeprefix("+")
+    if moment.date() == today.date():
+        return f"{moment:%H:%M}"
+    return f"{moment:%a %H:%M}" if 0 < time - instance.now < 6 * DAY else f"{moment:%d %b %H:%M}"
+
+
 def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
     """Return a time for narrow columns: ``3h`` from now, or ``01-06 03:39``.
 

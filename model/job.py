@@ -1,4 +1,9 @@
-"""Submitted jobs, running jobs, application profiles and job arrays."""
+"""Submitted jobs, running jobs, application profiles and job arrays.
+
+Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01). An element is a job of its own, with the id
+``101[3]``; all elements of an array share their other fields. Files, tables and submissions show an
+array as one entry.
+"""
 
 from __future__ import annotations
 
@@ -219,12 +224,6 @@ def job_groups_of(name: str) -> tuple[str, ...]:
     """Return a job group and its ancestors without the root: ``/a``, ``/a/b`` for ``/a/b``."""
     parts = [part for part in name.split("/") if part]
     return tuple("/" + "/".join(parts[: n + 1]) for n in range(len(parts)))
-
-
-# Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01).
-#
-# An element is a job of its own, with the id ``101[3]``; all elements of an array share their
-# other fields. Files, tables and submissions show an array as one entry.
 
 
 #: Argument of -J: ``name[elements]%limit``; the name may be empty.

@@ -1,4 +1,9 @@
-"""Rules of shares, groups, partitions, pools and priorities (FSH-01 … FSH-13, QBF-01)."""
+"""Rules of shares, groups, partitions, pools and priorities (FSH-01 … FSH-13, QBF-01).
+
+Past use of share accounts and of queues in slot pools (FSH-02, FSH-03, QBF-07). An instance gives
+it because running jobs alone do not determine it: the priority of an account depends on use by
+finished jobs too.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +36,6 @@ from .shares import (
     queue_sets,
     share_tree,
 )
-
-# Past use of share accounts and of queues in slot pools (FSH-02, FSH-03, QBF-07). An instance gives
-# it because running jobs alone do not determine it: the priority of an account depends on use by
-# finished jobs too.
 
 
 @dataclass(frozen=True, slots=True)

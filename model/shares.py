@@ -13,6 +13,9 @@ Decisions where the documents are silent:
 * Who is named alone and is also in a ``group@`` of the same list has only the account of his name;
   who is in two ``group@`` has the account of the first.
 * Who is named alone and is in a group that shares collectively has both (FSH-13).
+
+Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 … QBF-01). Their
+validity rules are in ``share_rules.py``.
 """
 
 from __future__ import annotations
@@ -322,10 +325,6 @@ class _Level:
             return ShareNode(name, shares, users=users, named=left_out, groups=within)
         level = _Level(group.user_shares, group.members, self.groups, frozenset({name}), left_out)
         return level.node(name, shares)
-
-
-# Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 … QBF-01).
-# Their validity rules are in ``share_rules.py``.
 
 
 @dataclass(frozen=True, slots=True)

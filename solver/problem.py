@@ -1,4 +1,10 @@
-"""An instance made ready for the planning methods: demands in priority order and a base profile."""
+"""An instance made ready for the planning methods: demands in priority order and a base profile.
+
+Bulk loading of running jobs for a plan of one instant: arrays instead of parts of single jobs. Only
+jobs with constant use in one term are taken; the caller handles their ends, so none may be open
+that ends by now. The result equals that of :meth:`.world.world.World.add_running` for single jobs,
+except for releases.
+"""
 
 from __future__ import annotations
 
@@ -369,11 +375,6 @@ def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]
             found[running.start + drop].append(running)
     return dict(found)
 
-
-# Bulk loading of running jobs for a plan of one instant: arrays instead of parts of single jobs.
-# Only jobs with constant use in one term are taken; the caller handles their ends, so none may be
-# open that ends by now. The result equals that of :meth:`.world.world.World.add_running` for single
-# jobs, except for releases.
 
 #: Marker in place of a kind: not examined yet.
 _UNKNOWN = -2

@@ -23,7 +23,8 @@ from io import BytesIO
 from multiprocessing.connection import wait
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, Self, TypeVar
+from tempfile import TemporaryFile
+from typing import IO, Any, Literal, ParamSpec, Self, TypeVar
 
 from .environment import without_current_folder
 
@@ -118,24 +119,35 @@ class ProgramOutput:
 
 
 def run_program(
-    path: str, words: Sequence[str], *, timeout: float, environment: dict[str, str], most: int
+    path: str,
+    words: Sequence[str],
+    *,
+    timeout: float,
+    environment: dict[str, str],
+    most: int,
+    given: bytes = b"",
 ) -> ProgramOutput:
     """Run a foreign program and return its output; its children are killed at its end.
 
     path: absolute (:func:`path_of`). most: maximum bytes of output; of errors the first
-    :data:`_ERRORS` are kept. Raises :class:`subprocess.TimeoutExpired` and :class:`TooMuchOutput`.
+    :data:`_ERRORS` are kept. given: its standard input. Raises
+    :class:`subprocess.TimeoutExpired` and :class:`TooMuchOutput`.
     """
     deadline = time.monotonic() + timeout
     supervisor = str(Path(__file__).with_name("supervisor.py"))
-    with subprocess.Popen(
-        # With -I and -S the supervisor loads only Python's own library.
-        [sys.executable, "-I", "-S", supervisor, path, *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=without_current_folder(environment),
-        process_group=0,  # Only this process handles Ctrl-C.
-    ) as process:
+    with (
+        TemporaryFile() as standard_input,
+        subprocess.Popen(
+            # With -I and -S the supervisor loads only Python's own library.
+            [sys.executable, "-I", "-S", supervisor, _written(standard_input, given), path, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=without_current_folder(environment),
+            process_group=0,  # Only this process handles Ctrl-C.
+            pass_fds=(standard_input.fileno(),),
+        ) as process,
+    ):
         try:
             output, errors = _collected(process, deadline, most)
             code = process.wait(max(0.0, deadline - time.monotonic()))
@@ -147,6 +159,13 @@ def run_program(
             process.stdin.close()
             process.wait()
     return ProgramOutput(code, output, errors)
+
+
+def _written(file: IO[bytes], content: bytes) -> str:
+    """Write a file without a name and return a path by which a child that has it reads it."""
+    file.write(content)
+    file.flush()
+    return f"/dev/fd/{file.fileno()}" if content else os.devnull
 
 
 class TooMuchOutput(Exception):

@@ -16,7 +16,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> None:
-    """Run the words of the command line."""
+    """Run the words of the command line; the first is the file of the program's input."""
     _adopt_orphans()
     # A handler, so that the end of a child interrupts the wait below.
     ended, told = os.pipe()
@@ -24,12 +24,12 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(told)
     try:
-        nothing = os.open(os.devnull, os.O_RDONLY)
+        given, nothing = os.open(sys.argv[1], os.O_RDONLY), os.open(os.devnull, os.O_RDONLY)
         child = os.posix_spawn(
-            sys.argv[1],
-            sys.argv[1:],
+            sys.argv[2],
+            sys.argv[2:],
             os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, nothing, 0)],
+            file_actions=[(os.POSIX_SPAWN_DUP2, given, 0)],
             setpgroup=0,
             setsigdef=[signal.SIGPIPE],
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from test_structure import ROOT
+from test_structure import ROOT, sources
 
 #: Files that planning the headline instance enters (`python benchmarks/house.py`): lowered with the
 #: number, and never raised.
@@ -39,3 +40,10 @@ def test_lines_of_code_proper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "    def f(self):\n        return (\n            # one\n            1\n        )\n"
     )
     assert code_lines(path) == 3 + 1 + 1 + 1 + 3
+
+
+def test_no_comment_of_a_module_stands_above_nothing() -> None:
+    """What a part of a file is about is in the docstring of the file."""
+    alone = re.compile(r"^(?:# .*\n)+\n", re.MULTILINE)
+    files = [path for path in sources().values() if alone.search(path.read_text(encoding="utf-8"))]
+    assert not files

@@ -298,6 +298,21 @@ def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]
     ]
 
 
+def moved_record(
+    planned: PlannedRow, before: StartMove, move: StartMove, instance: Instance
+) -> dict[str, Any]:
+    """Return a move of a job's start as configured; before: its starts until then."""
+    starts = {"before": before.as_configured, "as_configured": move.as_configured}
+    return {
+        "job": planned.listed.job,
+        "user": planned.listed.user,
+        "queue": planned.listed.queue,
+        "slots": planned.listed.slots,
+        **(_change_record(move.change, instance) or {}),
+        **_times(shifted(starts, -zero_of(instance)), instance),
+    }
+
+
 def _starts_of(move: StartMove) -> dict[str, int | None]:
     starts = "at", "as_configured", "possible", "likely"
     return {name: getattr(move, name) for name in starts}

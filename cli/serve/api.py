@@ -45,6 +45,7 @@ from .described import (
     SlotsAnswer,
     answers_of,
 )
+from .feed import ATOM, atom, feed_record
 from .guard import Guard, TooLarge, read_body
 from .metrics import CONTENT_TYPE, metrics_text
 from .others import shown
@@ -112,11 +113,13 @@ class Answers:
         request: Request,
         name: str,
         make: Callable[[BoardState, dict[str, Any], Viewer], dict[str, Any]],
+        written: Callable[[Any], bytes] = dumped,
+        media_type: str = _JSON,
     ) -> Response:
         """Return an answer that depends on the state alone, with its ETag; 304 if it is known.
 
         name: identifies the answer among those of one state to one viewer. make: returns it from
-        the state and the head of the answer.
+        the state and the head of the answer. written: returns its bytes.
         """
         viewer = viewer_of(request)
         state = self.service.board.state
@@ -128,17 +131,21 @@ class Answers:
             return Response(status_code=304, headers=headers)
         body = state.answers.get(key)
         if body is None:
-            body = dumped(shown(make(state, self.head(state, viewer), viewer), state, viewer))
+            body = written(shown(make(state, self.head(state, viewer), viewer), state, viewer))
             if len(state.answers) < 64:
                 state.answers[key] = body
-        return Response(body, media_type=_JSON, headers=headers)
+        return Response(body, media_type=media_type, headers=headers)
 
     async def jobs(self, request: Request, user: str = "", queue: str = "") -> Response:
         """Return the pending jobs with their predicted starts."""
-        only = {key: value for key, value in (("user", user), ("queue", queue)) if value}
-        return self.of_state(
-            request, f"jobs {sorted(only.items())!r}", partial(jobs_record, only=only)
-        )
+        only = chosen(user, queue)
+        return self.of_state(request, f"jobs {only!r}", partial(jobs_record, only=only))
+
+    async def feed(self, request: Request, user: str = "", queue: str = "") -> Response:
+        """Return the last moved starts as an Atom feed."""
+        only = chosen(user, queue)
+        made = partial(feed_record, only=only)
+        return self.of_state(request, f"feed {only!r}", made, atom, ATOM)
 
     async def one_job(self, request: Request, job: str, explain: bool = False) -> Response:
         """Return one pending job; with explain=true why it waits, and what would help."""
@@ -291,6 +298,11 @@ class Answers:
         return answer
 
 
+def chosen(user: str, queue: str) -> dict[str, str]:
+    """Return the values that columns must have, of a request's query."""
+    return {key: value for key, value in (("user", user), ("queue", queue)) if value}
+
+
 def viewer_of(request: Request) -> Viewer:
     """Return who asks, as the guard has found."""
     found: Viewer = request.scope["state"]["viewer"]
@@ -413,6 +425,7 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
         openapi_extra={"requestBody": {"required": True, "content": question}},
     )
     add(answers.slots, "/slots", answers_of(SlotsAnswer, 429, 503), "queue", "user")
+    add(answers.feed, "/feed.atom", answers_of(ATOM, 304), "user", "queue")
     add(answers.accuracy, "/accuracy", answers_of(AccuracyAnswer, 503), "by")
     add(answers.events, "/events", answers_of("text/event-stream", 503))
     add(answers.healthz, "/healthz", answers_of(Health, 503, is_open=True))

@@ -183,6 +183,11 @@ class StartMove:
     #: Change of the start as configured since the state before, None if it did not move.
     change: RowChange | None = None
 
+    @property
+    def is_reported(self) -> bool:
+        """Whether the start as configured of a known job moved."""
+        return self.change is not None and self.change.kind != "new"
+
     def differs(self, other: StartMove) -> bool:
         """Whether a start differs from that of another state."""
         mine = self.as_configured, self.possible, self.likely

@@ -20,6 +20,7 @@ from .board import BoardState
 
 if TYPE_CHECKING:
     from .access import Access
+    from .notices import Deliver
     from .polls import StateSource
     from .service import Service
 
@@ -101,6 +102,12 @@ def serve(
     history: Path | None = option(
         None, "Log of finished jobs (SWF, lsb.acct, lsb.events): shows likely starts too."
     ),
+    notify: str | None = option(
+        None,
+        "Give each moved start as a line of JSON to this command, on standard input, or POST it "
+        "to this URL.",
+        metavar="COMMAND|URL",
+    ),
     speed: float | None = option(
         None,
         f"With --example: simulated seconds of one second; default {SPEED:g}.",
@@ -124,9 +131,9 @@ def serve(
     seconds = interval_of(every, "--every")
     if seconds < MIN_EVERY:
         raise InputError([Problem(f"must be {MIN_EVERY:g} s or more, not {every!r}", "--every")])
-    from ..live_cluster import scheduler_here
     from .access import Access
     from .living import living_cluster
+    from .notices import delivery_to
     from .polls import state_source
 
     keep = kept.seconds()
@@ -134,24 +141,28 @@ def serve(
     pace = SPEED if speed is None else speed
     life = None if lifetime is None else interval_of(lifetime, "--for")
     access = Access.of(listen.host, listen.token_file, listen.trust_user_header)
+    deliver = None if notify is None else delivery_to(notify)
     polls = state_source(source, lambda name: living_cluster(name, pace))
-    if source.live:
-        scheduler_here()
     with ExitStack() as stack:
         store = kept.store
         if store is None and source.example is not None:  # so that its score has something to show
             folder = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
             store = str(Path(folder, "store.sqlite"))
-        service = made(polls, access, every=seconds, store=store, keep=keep, log=history)
+        service = made(
+            polls, access, every=seconds, store=store, keep=keep, log=history, deliver=deliver
+        )
         _serve(service, source, listen, life)
 
 
 def _serve(service: Service, source: Source, listen: ListenOptions, life: float | None) -> None:
     """Read the first state of a file, say where the service listens, and run it."""
+    from ..live_cluster import scheduler_here
     from .server import bound, run
 
     access = service.access
-    if not source.live:
+    if source.live:
+        scheduler_here()
+    else:
         service.poller.first()
         polled, forecasts = service.board.state.polled, service.planner.forecasting
         if forecasts is not None and polled is not None:
@@ -189,14 +200,17 @@ def made(
     store: str | None = None,
     keep: int | None = None,
     log: Path | None = None,
+    deliver: Deliver | None = None,
 ) -> Service:
     """Return a service that has not started; raise InputError if the store is not sound.
 
     store: file or URL of the store; keep: seconds for which jobs are kept. log: of finished jobs.
+    deliver: delivers moved starts.
     """
     from ...solver.outlook.outlook import StepLimits
     from .board import Board
     from .keeping import StoreKeeper
+    from .notices import Notifier
     from .planning import LogForecasts, PlannerThread
     from .poller import Breaker, Poller
     from .service import Service
@@ -204,8 +218,11 @@ def made(
 
     board = Board()
     board.listen(Journal(print_note))
+    notifier = None if deliver is None else Notifier(deliver, print_note)
+    if notifier is not None:
+        board.listen(notifier)
     keeper = None if store is None else StoreKeeper(Store.open(store, keep=keep))
     forecasts = None if log is None else LogForecasts(log)
     planner = PlannerThread(board, StepLimits(), keeper, forecasts)
     poller = Poller(polls, board, planner.give, Breaker(every))
-    return Service(polls.title, board, planner, poller, access, store=keeper)
+    return Service(polls.title, board, planner, poller, access, store=keeper, notifier=notifier)

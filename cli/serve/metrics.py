@@ -69,6 +69,13 @@ def _lines(service: Service) -> Iterator[str]:
         "request_seconds_total", "counter", "Wall seconds of requests.", ("", requests.seconds)
     )
     yield from _metric("streams", "gauge", "Open event streams.", ("", requests.streams))
+    if (notices := service.notifier) is not None:
+        yield from _metric(
+            "notices_total", "counter", "Moved starts delivered.", ("", notices.sent)
+        )
+        yield from _metric(
+            "notices_lost_total", "counter", "Moved starts not delivered.", ("", notices.lost)
+        )
     yield from _metric("resident_bytes", "gauge", "Resident memory.", ("", resident_bytes()))
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.job import Job
     from .keeping import StoreKeeper
+    from .notices import Notifier
 
 #: Answers that are kept for further requests.
 MAX_KEPT = 200
@@ -59,6 +60,8 @@ class Service:
     questions: QuestionQueue = field(default_factory=QuestionQueue)
     #: Keeps and reads estimates, None without a store.
     store: StoreKeeper | None = None
+    #: Delivers moved starts, None without a receiver.
+    notifier: Notifier | None = None
     requests: RequestCounters = field(default_factory=RequestCounters)
     #: Seconds since 1970.
     clock: Callable[[], float] = time.time
@@ -73,6 +76,8 @@ class Service:
         """Start the threads."""
         self.planner.start()
         self.questions.start()
+        if self.notifier is not None:
+            self.notifier.start()
         self.poller.start()
 
     def stop(self) -> None:
@@ -82,6 +87,8 @@ class Service:
         self.planner.stop()
         self.questions.stop()
         self.poller.stop()
+        if self.notifier is not None:
+            self.notifier.stop()
         if self.store is not None:
             self.store.close()
 

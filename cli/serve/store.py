@@ -301,8 +301,6 @@ class Store:
             if row.job_key in by_number:  # of two attempts that wait, the last one counts
                 by_number[row.job_key].kept = _starts_of(row)
 
-    # Polls.
-
     @property
     def last_poll(self) -> int | None:
         """Return the time of the last state, None without one."""
@@ -366,8 +364,6 @@ class Store:
                     found[row.job, row.submit] = _Alive(row.key, row.attempt, ran, returned=True)
         return {key: job for key, job in found.items() if key in keys}
 
-    # Outcomes of a log.
-
     def outcome(self, job: str, submit: int, started: int | None, finished: int | None) -> bool:
         """Keep the start and end of one job, None if never; return whether the store has it."""
         return self.add_outcomes([LoggedStart(job, submit, started, finished)]) == 1
@@ -396,8 +392,6 @@ class Store:
             with self._transaction(writes=False) as connection:
                 self._load(connection)
         return len(changes)
-
-    # Questions.
 
     def history(self, job: str) -> tuple[KeptJob, ...]:
         """Return the attempts of all jobs with an id, oldest first; () if there is none."""

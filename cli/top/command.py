@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
 
-from ...model.errors import InputError
+from ...model.errors import InputError, report
 from ..declare import command, option
 from ..listing import Column, JobChoice, cell_of
 from ..options import interval_of, print_note
 from ..process import Exit, cancel_on_signal, left_of
 from ..source import Source
 from ..tables import Column as TableColumn
-from ..tables import ListingRow, listing_text
+from ..tables import ListingRow, TableStyle, listing_text, terminal_width
 
 if TYPE_CHECKING:
     from ..watched import WatchedSource
@@ -72,21 +71,25 @@ def top(
 
 def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
     """Print the table on standard output, warnings on standard error."""
-    from .page import TITLES, head_lines, listed
+    from .about import head_lines, titles
+    from .planned import listed
 
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            found = source.read()
-        listing = listed(replace(source, read=lambda: found), lambda: left_of(time_limit), cancel)
+            instance, warnings = source.read()
+        left = left_of(time_limit) or time_limit
+        listing = listed(instance, report(warnings), left, cancel, lambda part: None)
     for line in listing.warnings:
         print_note(f"warning: {line}")
-    columns = [TableColumn(title, marked=name == "job") for name, title in TITLES.items()]
+    names = titles(terminal_width())
+    columns = [TableColumn(title, marked=name == "job") for name, title in names.items()]
     rows = [
-        ListingRow(tuple(cell_of(item, name) for name in TITLES), item.colour)
+        ListingRow(tuple(cell_of(item, name) for name in names), item.colour)
         for item in choice.of(listing.jobs)
     ]
     typer.echo("\n".join(head_lines(source.title, listing, choice)))
-    typer.echo(listing_text(columns, rows, instance=listing.instance), nl=False)
+    text = listing_text(columns, rows, TableStyle(between=2), listing.instance)
+    typer.echo(text, nl=False)
     if listing.truncated:
         print_note("the limit came before every job was examined: earlier starts may be possible")
         raise typer.Exit(Exit.STOPPED)

@@ -1,4 +1,10 @@
-"""Conversion of a well-formed document and its jobs to an Instance, with all inconsistencies."""
+"""Conversion of a well-formed document and its jobs to an Instance, with all inconsistencies.
+
+The jobs of a document by columns: what many jobs have in common is read once. A file of hundreds of
+thousands of jobs knows few users, queues, limits and requirements. Values are read by the types of
+:mod:`.document`; jobs that need more than that (a bsub line, a stamp, anything wrong) are left to
+the reader of entries, which says what is wrong with each.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +41,6 @@ from .fields import Percent, given, is_simple_id, key_reader
 from .hosts import HostBuilder
 from .rules import in_wall_clock, rule_findings
 from .units import Clock
-
-# The jobs of a document by columns: what many jobs have in common is read once.
-#
-# A file of hundreds of thousands of jobs knows few users, queues, limits and requirements. Values
-# are read by the types of :mod:`.document`; jobs that need more than that (a bsub line, a stamp,
-# anything wrong) are left to the reader of entries, which says what is wrong with each.
 
 
 class NotGiven:

@@ -2,6 +2,11 @@
 
 changes = load_changes("changes.yaml", instance)
 text = dump_changes(changes, instance)      # loads_changes(text, instance) == changes
+
+Changes made in memory, held to the rules of files of changes. Each by itself: its class and what
+its fields hold, asked of the types that read a file. Then the names in it, and every job as it is
+submitted or changed, which must pass like a job of an instance (:mod:`.objects`). Paths lead from
+the list to what is wrong: ``changes[3].job.slots``.
 """
 
 from __future__ import annotations
@@ -580,13 +585,6 @@ _KEYS: dict[type, str] = {
     c.NewJob: "submit",
     c.Modification: "bmod",
 }
-
-
-# Changes made in memory, held to the rules of files of changes.
-#
-# Each by itself: its class and what its fields hold, asked of the types that read a file. Then the
-# names in it, and every job as it is submitted or changed, which must pass like a job of an
-# instance (:mod:`.objects`). Paths lead from the list to what is wrong: ``changes[3].job.slots``.
 
 
 def require_sound_changes(changes: object, instance: Instance) -> None:

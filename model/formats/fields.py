@@ -1,4 +1,9 @@
-"""Types of instance-file fields: how text becomes a value, and what the JSON Schema says of it."""
+"""Types of instance-file fields: how text becomes a value, and what the JSON Schema says of it.
+
+Kinds of fields: how the key of a file is read, how it is written, and what memory may hold. A field
+of the model names its kind (:class:`..facts.Fact`). The types are those of :mod:`.fields`, which
+also have the JSON Schema.
+"""
 
 from __future__ import annotations
 
@@ -312,12 +317,6 @@ PerScope: TypeAlias = Annotated[
 AllScope: TypeAlias = Annotated[
     Any, PlainValidator(partial(text.scope, each=False)), WithJsonSchema(_WORDS)
 ]
-
-
-# Kinds of fields: how the key of a file is read, how it is written, and what memory may hold.
-#
-# A field of the model names its kind (:class:`..facts.Fact`). The types are those of
-# :mod:`.fields`, which also have the JSON Schema.
 
 
 Writes = Callable[..., Any]

@@ -353,9 +353,6 @@ def unknown_unit_type(name: str, types: Sequence[str]) -> str:
     return f"unknown compute unit type {name!r}: {have}{nearest(name, types)}"
 
 
-# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN leaves).
-
-
 class Domains:
     """Hosts that are known, to be found under names that differ from theirs by a domain alone."""
 

@@ -1,4 +1,10 @@
-"""Rules across an instance: references, capacities, LSF's validity rules (CFG-02)."""
+"""Rules across an instance: references, capacities, LSF's validity rules (CFG-02).
+
+Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one number. A limit
+of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs the job. A
+plan knows how long a job lasts before it knows where, so the hosts that a job may use must have one
+factor; a running job counts by its first execution host.
+"""
 
 from __future__ import annotations
 
@@ -658,13 +664,6 @@ def _job_places(instance: Instance) -> dict[str, Location]:
         for section, jobs in sections
         for index, job in enumerate(jobs)
     }
-
-
-# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one number.
-#
-# A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
-# the job. A plan knows how long a job lasts before it knows where, so the hosts that a job may use
-# must have one factor; a running job counts by its first execution host.
 
 
 Limited = TypeVar("Limited", Job, Queue, Application, Params)

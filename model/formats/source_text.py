@@ -1,4 +1,9 @@
-"""Files of YAML or JSON as plain data, with nothing lost on the way and within the limits."""
+"""Files of YAML or JSON as plain data, with nothing lost on the way and within the limits.
+
+Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way. YAML
+here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60 numbers
+(``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
+"""
 
 from __future__ import annotations
 
@@ -76,12 +81,6 @@ def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
                 stack.append(((*place, name), value))
         elif isinstance(node, yaml.SequenceNode):
             stack += [((*place, index), item) for index, item in enumerate(node.value)]
-
-
-# Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way.
-#
-# YAML here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60
-# numbers (``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
 
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')

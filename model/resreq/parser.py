@@ -441,9 +441,6 @@ def _tokens(tree: Tree[Any], kind: str) -> list[Any]:
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
 
 
-# Messages for syntax errors of lark: position, text found and expected text.
-
-
 _VALUES = {"NUMBER", "NAME", "LPAR"}
 #: Terminals in the order in which messages offer them, each with its words.
 _WORDS = {

@@ -1,4 +1,9 @@
-"""The parts of a requirement that can be obeyed if other parts name undefined resources."""
+"""The parts of a requirement that can be obeyed if other parts name undefined resources.
+
+Parts of a requirement that apply to hosts of which only slots are known. A log names hosts without
+memory, types, units and resources. The distribution of slots (span[]) needs slots alone; all other
+sections need attributes of hosts.
+"""
 
 from __future__ import annotations
 
@@ -163,9 +168,6 @@ def _rusage(whole: Rusage, kept: Callable[[Simple], bool]) -> Rusage | None:
     return Rusage(tuple(found))
 
 
-# The syntax check of BSUB_CHK_RESREQ: the select section alone, under strict syntax (REQ-09).
-
-
 VALID = "Resource requirement string is valid."
 _STRICT = Options(strict=True)
 
@@ -210,11 +212,6 @@ def _read(body: str, options: Options) -> None:
 
 def _refuse(section: SectionText, what: str) -> None:
     raise ResreqError(what, text=section.body, token=section.keyword or section.body)
-
-
-# Parts of a requirement that apply to hosts of which only slots are known. A log names hosts
-# without memory, types, units and resources. The distribution of slots (span[]) needs slots alone;
-# all other sections need attributes of hosts.
 
 
 #: Comparisons of the host type that every host meets; LSF adds them by itself.

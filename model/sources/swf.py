@@ -387,9 +387,6 @@ def _max_procs(header: dict[str, str]) -> int | None:
     return None
 
 
-# The records of an SWF log as jobs, each made when it is asked for, and their recorded starts.
-
-
 #: Digits that no job number of a log has.
 _DIGITS = 18
 

@@ -1,4 +1,11 @@
-"""Recorded workloads as instances of the scheduler loop: SWF and lsb.acct on hosts with slots."""
+"""Recorded workloads as instances of the scheduler loop: SWF and lsb.acct on hosts with slots.
+
+Snapshots of a pool of identical processors as instances. A snapshot is a JSON object of a
+whole-processor cluster at one moment: ``log``, ``time``, ``procs``, ``free``; ``running``: ``id``,
+``procs``, ``remaining_req_s``, ``remaining_actual_s``; ``queue`` in order of submission: ``id``,
+``procs``, ``req_s``, ``run_s``, ``waited_s``. Processors that cannot be distinguished are one host
+with that many slots: this is exact, as any free ones do.
+"""
 
 from __future__ import annotations
 
@@ -247,15 +254,6 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
     for job in jobs:
         use.add(job)
     return Instance(Cluster(tuple(Host(name, most) for name, most in use.most())), queues=())
-
-
-# Snapshots of a pool of identical processors as instances.
-#
-# A snapshot is a JSON object of a whole-processor cluster at one moment: ``log``, ``time``,
-# ``procs``, ``free``; ``running``: ``id``, ``procs``, ``remaining_req_s``, ``remaining_actual_s``;
-# ``queue`` in order of submission: ``id``, ``procs``, ``req_s``, ``run_s``, ``waited_s``.
-# Processors that cannot be distinguished are one host with that many slots: this is exact, as any
-# free ones do.
 
 
 #: Name of the one host.

@@ -1,4 +1,10 @@
-"""Explanations why a job does not start earlier, and changes that would help."""
+"""Explanations why a job does not start earlier, and changes that would help.
+
+Whose account a pending job's account has lost to, and when it will be ahead (FSH-06, FSH-10).
+Walked as the scheduler does: down the share tree, siblings with pending jobs compared at each
+level. For the time to come it is assumed that what runs now runs on and that nothing else starts,
+ends or reserves; then the formula alone decides, at every second.
+"""
 
 from __future__ import annotations
 
@@ -168,13 +174,6 @@ class _Finder:
 
 def _when(binding: _Binding) -> float:
     return binding[0]
-
-
-# Whose account a pending job's account has lost to, and when it will be ahead (FSH-06, FSH-10).
-#
-# Walked as the scheduler does: down the share tree, siblings with pending jobs compared at each
-# level. For the time to come it is assumed that what runs now runs on and that nothing else
-# starts, ends or reserves; then the formula alone decides, at every second.
 
 
 #: How far the formula is followed (seconds), and in which steps: every minute of the first day.

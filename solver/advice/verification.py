@@ -128,9 +128,6 @@ def _is_next_run(run: LoggedRun, now: int, is_running: bool) -> bool:
     return run.start is None or run.start >= now - MINUTE
 
 
-# Simulations with the facts of the log.
-
-
 def simulated_with(instance: Instance, budget: Budget) -> dict[str, int]:
     """Return the starts of the pending jobs in the scheduler as configured.
 

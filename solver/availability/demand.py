@@ -1,6 +1,11 @@
 """Demand of one pending job, resolved to arrays over the hosts, and the protocol of profiles.
 
 :class:`Availability` is all that placement needs to know about free resources.
+
+Hosts that take no job because they took another one shortly before, or soon will (TBR-16). Under
+JOB_ACCEPT_INTERVAL a host that has accepted a job takes no other for a time, which depends on the
+queue of the second job. So a start keeps later jobs off its hosts, and it needs hosts that took
+nothing shortly before.
 """
 
 from __future__ import annotations
@@ -26,9 +31,6 @@ from ...model.windows import open_periods
 from ..alike import Same
 from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
-
-#: Time windows, which repeat every week (seconds).
-
 
 Gate = Literal["deadline", "reservation", "window"]
 
@@ -148,12 +150,6 @@ class Calendar:
 
 def _windows(text: str, instance: Instance) -> Windows:
     return Windows(text, instance.origin)
-
-
-# Hosts that take no job because they took another one shortly before, or soon will (TBR-16). Under
-# JOB_ACCEPT_INTERVAL a host that has accepted a job takes no other for a time, which depends on the
-# queue of the second job. So a start keeps later jobs off its hosts, and it needs hosts that took
-# nothing shortly before.
 
 
 #: Last acceptance of a host that has not accepted a job yet.

@@ -4,6 +4,10 @@ Usage of a job never rises after its start, so availability falls only at *start
 jobs alone it never falls, and a fit at an instant is a fit at any later one. With planned jobs a
 window must be checked at its first instant and at every later start inside it: the *checkpoints*.
 Times are integer seconds; a job with start s and finish f uses over [s, f).
+
+Windows over which hosts leave so few free slots that no larger job fits. Within a cycle allocations
+are only added, so a window that is too full for a job is too full for every later job of as many
+slots whose window covers it.
 """
 
 from __future__ import annotations
@@ -32,11 +36,6 @@ from .resources import (
     flat,
 )
 from .usage import FOREVER, RowList, Usage
-
-# Windows over which hosts leave so few free slots that no larger job fits. Within a cycle
-# allocations are only added, so a window that is too full for a job is too full for every later job
-# of as many slots whose window covers it.
-
 
 #: Maximum number of windows; when it is exceeded, the list is cleared.
 MAX_WINDOWS = 4096
@@ -133,9 +132,6 @@ class FullWindows:
             if self._below is None
             else found | self._below.infeasible_mask(at, duration, slots)
         )
-
-
-# Free slots for one term of a job over one window, from the free resources at its checkpoints.
 
 
 #: Tolerance for amounts.

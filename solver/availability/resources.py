@@ -3,6 +3,12 @@
 A limit that counts on each host (JL/U, HJOB_LIMIT, a PER_HOST section) becomes a host resource, one
 that counts over many hosts (QJOB_LIMIT, a floating licence) a pool. A job then *uses* them, so that
 availability, placement and reservation treat all of them alike (TBR-10, LOP-03, RSV-08, RSV-10).
+
+Use of host resources and pools by a job, and the multiplicity of each use. Everything of which a
+host or the cluster can run short is one of two things, so that slots, memory, licences and slot
+limits are treated alike: * a **host resource**: a capacity per host (slots, mem, a limit PER_HOST,
+JL/U, …); * a **pool**: one capacity shared by a set of hosts (a floating licence, a queue's
+QJOB_LIMIT, …).
 """
 
 from __future__ import annotations
@@ -37,13 +43,6 @@ FloatArray = NDArray[np.float64]
 
 #: Slots by host index, in allocation order.
 Allocation = dict[int, int]
-
-
-# Use of host resources and pools by a job, and the multiplicity of each use. Everything of which a
-# host or the cluster can run short is one of two things, so that slots, memory, licences and slot
-# limits are treated alike: * a **host resource**: a capacity per host (slots, mem, a limit
-# PER_HOST, JL/U, …); * a **pool**: one capacity shared by a set of hosts (a floating licence, a
-# queue's QJOB_LIMIT, …).
 
 
 class Per(Enum):

@@ -750,14 +750,9 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
 
-    def slots_by_finish(
-        self, first: int = 0, before: int | None = None
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (finish, host, slots) of the running jobs with a known end, by rising finish.
-
-        first, before: only these entries, counted in this order.
-        """
-        return self._ascending(SLOTS, first, before)
+    def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (finish, host, slots) of the running jobs with a known end, by rising finish."""
+        return self._ascending(SLOTS)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return slots_by_finish without jobs in advance reservations."""
@@ -783,38 +778,11 @@ class RunningProfile(Profile):
         at = bisect.bisect_left(times, amount, key=freed)
         return times[at] if at < len(times) else None
 
-    @property
-    def only_ends(self) -> bool:
-        """Return whether the use of running jobs changes by their ends alone from now on."""
-        blocks = (_running(usage).by_end() for usage in self._usages())
-        return not any(block.decaying[0].size or (block.begin > self.now).any() for block in blocks)
-
-    def releases(self, first: int, before: int) -> Sequence[int]:
-        """Return `first` and the instants after it, before another, at which rows end."""
-        if first >= before:
-            return ()
-        ends: set[int] = set()
-        for usage in self._usages():
-            end = _running(usage).by_end().end
-            low = int(np.searchsorted(end, first, side="right"))
-            part = end[low : int(np.searchsorted(end, before))]
-            fresh = np.ones(len(part), dtype=bool)
-            np.not_equal(part[1:], part[:-1], out=fresh[1:])
-            ends.update(part[fresh].tolist())
-        return [first, *sorted(ends)]
-
-    def _usages(self) -> Iterator[Usage]:
-        """The use of each host resource and pool."""
-        yield from self._host_usage.values()
-        yield from self._pool_usage.values()
-
-    def _ascending(
-        self, index: int, first: int = 0, before: int | None = None
-    ) -> tuple[IntArray, IntArray, FloatArray]:
+    def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)
         if usage is None:
             return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return _running(usage).by_finish(first, before)
+        return _running(usage).by_finish()
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)

@@ -1,6 +1,10 @@
 """Use by jobs over time, as rows and as arrays: the sums behind the availability profile.
 
 A use has an amount over [begin, end), integer seconds, and never rises after its start.
+
+Instants at which the use of a resource may rise, to find a maximum fast. Rows only fall after they
+have begun. So over a window a host has its maximum use at the first instant or when some row begins
+on it: these are few, even with many instants.
 """
 
 from __future__ import annotations
@@ -159,11 +163,6 @@ class RowList:
             np.array(self.amount, dtype=float),
             _NONE_DECAYING,
         )
-
-
-# Instants at which the use of a resource may rise, to find a maximum fast. Rows only fall
-# after they have begun. So over a window a host has its maximum use at the first instant or when
-# some row begins on it: these are few, even with many instants.
 
 
 #: Positions and instants at which rows begin.
@@ -640,18 +639,12 @@ class RunningUsage(Usage):
         self._ordered.bring_to(self._columns[2], self._count)
         return self._ordered.rows
 
-    def by_finish(
-        self, first: int = 0, before: int | None = None
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return ends, positions and amounts of the rows with a known end, by rising end.
-
-        first, before: only these rows, counted in this order.
-        """
-        rows = self._in_order()[first:before]
-        end = self._ordered.ends[first:before]
-        known = int(np.searchsorted(end, FOREVER))
-        rows = rows[:known]
-        return end[:known], self._columns[0][rows], self._columns[3][rows]
+    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return ends, positions and amounts of the rows with a known end, by rising end."""
+        rows = self._in_order()
+        known = int(np.searchsorted(self._ordered.ends, FOREVER))
+        end, rows = self._ordered.ends[:known], rows[:known]
+        return end, self._columns[0][rows], self._columns[3][rows]
 
     def block(self, without: Collection[int] = ()) -> Block:
         """Return the current rows as columns; without: owners whose rows are ignored."""

@@ -3,6 +3,18 @@
 A :class:`ShareTree` is one policy at work: of a fairshare queue, of a cross-queue set, or of a host
 partition. Every change is booked on an account and on all those above it at once, so siblings at
 every level can be compared at any time; the meters are brought to the present only when read.
+
+Dynamic priority of a share account, and the meters of its inputs (FSH-02, FSH-03). Amounts are kept
+in seconds; the formula uses hours. Decay is continuous: an amount of one hour counts 0.1 hours
+after HIST_HOURS, that is, a factor of ``10 ** (-t / HIST_HOURS)``; HIST_HOURS of 0 means no decay.
+
+Fairshare adjustments: plug-ins that add a term to the denominator of the priority (FSH-05). A
+plug-in is a callable under the entry-point group ``slotwise.fairshare_adjustment``; an instance
+chooses one by name (``fairshare_adjustment`` of its params) and gives it weight with
+FAIRSHARE_ADJUSTMENT_FACTOR. In a package of your own::
+
+    [project.entry-points."slotwise.fairshare_adjustment"]
+    licences = "my_package.fairshare:licence_adjustment"
 """
 
 from __future__ import annotations
@@ -18,12 +30,6 @@ from ...model.display import HOUR
 from ...model.errors import InputError
 from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
 from ...model.shares import Path, ShareLookup, ShareNode
-
-# Dynamic priority of a share account, and the meters of its inputs (FSH-02, FSH-03). Amounts are
-# kept in seconds; the formula uses hours. Decay is continuous: an amount of one hour counts 0.1
-# hours after HIST_HOURS, that is, a factor of ``10 ** (-t / HIST_HOURS)``; HIST_HOURS of 0 means no
-# decay.
-
 
 #: Minimum of the denominator: the priority is at most 100 times the shares.
 MIN_DENOMINATOR = 0.01
@@ -170,16 +176,6 @@ class Meter:
         """Return the meter that :meth:`state` describes."""
         value, rate, stamp = state
         return cls(value, rate, stamp)
-
-
-# Fairshare adjustments: plug-ins that add a term to the denominator of the priority (FSH-05).
-#
-# A plug-in is a callable under the entry-point group ``slotwise.fairshare_adjustment``; an
-# instance chooses one by name (``fairshare_adjustment`` of its params) and gives it weight with
-# FAIRSHARE_ADJUSTMENT_FACTOR. In a package of your own::
-#
-#     [project.entry-points."slotwise.fairshare_adjustment"]
-#     licences = "my_package.fairshare:licence_adjustment"
 
 
 class FairshareAdjustment(Protocol):

@@ -28,6 +28,10 @@ job, tries it, and says what came of it::
 
 Between cycles: ``ended``, ``resized``, ``suspended``, ``resumed``, ``reserved``; ``submitted`` and
 ``withdrawn`` of jobs told. ``started`` is right for backfill too. Event times never go back.
+
+Initial use of accounts and pools from an instance (FSH-02, FSH-03, QBF-07). A statement covers
+finished and running jobs until its stamp; so the use of the instance's running jobs until then is
+part of it and is not counted again. After that it decays, and the running jobs add to it.
 """
 
 from __future__ import annotations
@@ -110,11 +114,6 @@ def share_trees(instance: Instance) -> dict[str, ShareTree]:
         factors = Factors.of(instance.params)
         trees[partition.name] = ShareTree(node, factors, adjustment, slot_memory)
     return trees
-
-
-# Initial use of accounts and pools from an instance (FSH-02, FSH-03, QBF-07). A statement covers
-# finished and running jobs until its stamp; so the use of the instance's running jobs until then is
-# part of it and is not counted again. After that it decays, and the running jobs add to it.
 
 
 def stamps(instance: Instance) -> list[int]:

@@ -1,4 +1,10 @@
-"""The order of the pending jobs in plans of one instant (FSH-06, LOP-04)."""
+"""The order of the pending jobs in plans of one instant (FSH-06, LOP-04).
+
+Time at which the order of the waiting jobs changes without an event. Dynamic priorities change
+every second, but only their order matters: while the accounts of every level of a share tree keep
+their order, the walk through the jobs is unchanged. If all jobs wait under one account, they are
+first come, first served.
+"""
 
 from __future__ import annotations
 
@@ -110,12 +116,6 @@ def admissions(instance: Instance) -> dict[str, Admission]:
         named = None if anywhere else tuple(item for item in hosts if item)
         found[job.id] = Admission(named, refused, pool)
     return found
-
-
-# Time at which the order of the waiting jobs changes without an event. Dynamic priorities change
-# every second, but only their order matters: while the accounts of every level of a share tree keep
-# their order, the walk through the jobs is unchanged. If all jobs wait under one account, they are
-# first come, first served.
 
 
 #: Accounts of one level of a share tree with waiting jobs below them.

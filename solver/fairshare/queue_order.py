@@ -1,4 +1,9 @@
-"""The order of jobs by their queues alone, and whether anything else decides (FSH-16)."""
+"""The order of jobs by their queues alone, and whether anything else decides (FSH-16).
+
+Filter for jobs that cannot start, by their kind and limit. A second pass through the pending jobs
+of a cycle knows for most of them that a dispatch attempt would fail; with thousands of jobs, this
+has to cost less than a call for each job.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +45,6 @@ def has_policy(instance: Instance) -> bool:
         queue.user_shares or queue.aps_priority is not None for queue in instance.queues
     )
     return decided or bool(instance.partitions) or instance.params.grows_priorities
-
-
-# Filter for jobs that cannot start, by their kind and limit. A second pass through the pending jobs
-# of a cycle knows for most of them that a dispatch attempt would fail; with thousands of jobs, this
-# has to cost less than a call for each job.
 
 
 #: Limit of a job that never uses reserved slots.

@@ -1,4 +1,9 @@
-"""Share accounts as the tables of ``bhpart``, ``bqueues -l`` and ``bugroup`` (VEW-03 … VEW-05)."""
+"""Share accounts as the tables of ``bhpart``, ``bqueues -l`` and ``bugroup`` (VEW-03 … VEW-05).
+
+Past usage of share accounts and slot pools, from a log of finished jobs. CPU time of a job was used
+evenly while it ran and has decayed since; its run time became historical at its end (FSH-03).
+Memory depends on the number of accounts, not on the length of the log.
+"""
 
 from __future__ import annotations
 
@@ -265,11 +270,6 @@ def _by_formula(tree: ShareTree, usage: Consumption, item: PrintedAccount, sign:
 def _place(item: PrintedAccount) -> str:
     line = f"line {item.line}: " if item.line else ""
     return f"{line}{item.path}/{item.account}"
-
-
-# Past usage of share accounts and slot pools, from a log of finished jobs. CPU time of a job was
-# used evenly while it ran and has decayed since; its run time became historical at its end
-# (FSH-03). Memory depends on the number of accounts, not on the length of the log.
 
 
 class PastUsage:

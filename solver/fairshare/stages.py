@@ -6,6 +6,15 @@ a stage of its own, all first-come-first-served queues are one stage in the plac
 them. A cross-queue set is one stage; with DISPATCH_ORDER=QUEUE it is one for each priority. An APS
 group is one stage, in the place of its queue of the highest priority. A queue
 of a slot pool is a stage of its own: how much it may take is the pool's business (``pools.py``).
+
+Queue-based fairshare: entitlement of each queue of a slot pool (QBF-02 … QBF-08). The queues of a
+pool share its slots: those in use by its queues and the free ones, up to the slot limit of each
+host. Each cycle orders the queues and entitles them in that order; a queue without a job to run
+leaves its part to the next ones. The order is that of priority, which rounding favours: 15 slots at
+50, 30 and 20 percent are 8, 5 and 2. Accumulated use of the queues (slots times seconds, decayed
+like CPU time by HIST_HOURS) decides if a queue is behind by more than rounding explains, or behind
+at all for long (about a quarter of HIST_HOURS, at most an hour of the whole pool's use): then the
+queue that has used least of its share goes first, until all that use has decayed.
 """
 
 from __future__ import annotations
@@ -31,16 +40,6 @@ from ...model.shares import (
 from .absolute_order import AbsoluteValue
 from .accounts import Account, Meter, ShareTree, significant
 from .waiting_jobs import Contest, Rank, Traversal
-
-# Queue-based fairshare: entitlement of each queue of a slot pool (QBF-02 … QBF-08). The queues of a
-# pool share its slots: those in use by its queues and the free ones, up to the slot limit of each
-# host. Each cycle orders the queues and entitles them in that order; a queue without a job to run
-# leaves its part to the next ones. The order is that of priority, which rounding favours: 15 slots
-# at 50, 30 and 20 percent are 8, 5 and 2. Accumulated use of the queues (slots times seconds,
-# decayed like CPU time by HIST_HOURS) decides if a queue is behind by more than rounding explains,
-# or behind at all for long (about a quarter of HIST_HOURS, at most an hour of the whole pool's
-# use): then the queue that has used least of its share goes first, until all that use has decayed.
-
 
 #: Seconds of future use by slots in use now that count when accumulated use orders the queues.
 OUTLOOK = 600

@@ -3,6 +3,11 @@
 A place in the order is a *rank*: a tuple that sorts as the jobs do. Lists are kept for each queue,
 and for each share account of the policies that ask. Jobs that come and go are entered and taken out
 when the next cycle begins, so that lists stay as they are while one is walked through.
+
+Two walks through the jobs of one or several queues: as queued, or by fairshare. Both yield *ranks*:
+positions in the queue order of the cycle's pending jobs. A rank stays first until :meth:`done`
+removes it, whether its job was dispatched or not. Each step costs O(log n) of the accounts at a
+level of the share tree, or O(1) first come, first served (FSH-06, FSH-16).
 """
 
 from __future__ import annotations
@@ -253,12 +258,6 @@ def _take_out(ranks: list[Rank], gone: Sequence[Rank]) -> None:
     else:
         those = set(gone)
         ranks[:] = [rank for rank in ranks if rank not in those]
-
-
-# Two walks through the jobs of one or several queues: as queued, or by fairshare. Both yield
-# *ranks*: positions in the queue order of the cycle's pending jobs. A rank stays first until
-# :meth:`done` removes it, whether its job was dispatched or not. Each step costs O(log n) of the
-# accounts at a level of the share tree, or O(1) first come, first served (FSH-06, FSH-16).
 
 
 @dataclass(frozen=True, slots=True)

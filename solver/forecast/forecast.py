@@ -1,4 +1,13 @@
-"""Forecasts: samples of when each job starts, and their quantiles."""
+"""Forecasts: samples of when each job starts, and their quantiles.
+
+Bounds that hold as often as they say: online conformal factors (docs/dev/forecast.md). The score of
+a forecast whose truth is known is what its bound would have had to be multiplied by to hold just
+so: true / foreseen, both from the moment of asking and at least FLOOR seconds. The quantile of the
+last scores at the bound's own level (split conformal prediction, Vovk, Gammerman, Shafer 2005, over
+a moving window), for P90 as for P10, is what the next bound is multiplied by, drawn towards the
+default while few are known: n scores count as n to DOUBT against it, in logarithms. Where all
+futures agree on a start there is nothing to widen.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +32,6 @@ from .jobs import NO_LIMIT, NO_START, Floats, ints
 from .moment import ForwardWorld, never
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
 from .workers import Stop, results_of
-
-# Bounds that hold as often as they say: online conformal factors (docs/dev/forecast.md).
-#
-# The score of a forecast whose truth is known is what its bound would have had to be multiplied by
-# to hold just so: true / foreseen, both from the moment of asking and at least FLOOR seconds. The
-# quantile of the last scores at the bound's own level (split conformal prediction, Vovk,
-# Gammerman, Shafer 2005, over a moving window), for P90 as for P10, is what the next bound is
-# multiplied by, drawn towards the default while few are known: n scores count as n to DOUBT
-# against it, in logarithms. Where all futures agree on a start there is nothing to widen.
-
 
 #: Waits below this many seconds count as this many, because no user plans in finer steps.
 FLOOR = 300.0

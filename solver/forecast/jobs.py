@@ -1,5 +1,15 @@
 """Jobs as columns: running and waiting jobs, and finished jobs; random numbers per job and
 sample.
+
+Random numbers per job and sample, independent of the order of calls. A number is a hash of seed,
+stream, key and sample (SplitMix64: Steele, Lea, Flood 2014). It is equal on all machines, with any
+number of workers and together with any other jobs, so that two forecasts differ by their requests
+only (common random numbers).
+
+Numbers for run times and arrivals are stratified: in each BLOCK of samples of a key, one number
+falls into each of BLOCK equal parts of [0, 1), in an order of that key (Latin hypercube: McKay,
+Beckman, Conover 1979). Sums over many jobs then have quantiles nearer to those of infinitely many
+samples than with independent numbers.
 """
 
 from __future__ import annotations
@@ -13,17 +23,6 @@ from numpy.typing import NDArray
 
 from ...model.workload import Ints
 from ..accuracy.measures import Columns
-
-# Random numbers per job and sample, independent of the order of calls. A number is a hash of seed,
-# stream, key and sample (SplitMix64: Steele, Lea, Flood 2014). It is equal on all machines, with
-# any number of workers and together with any other jobs, so that two forecasts differ by their
-# requests only (common random numbers).
-#
-# Numbers for run times and arrivals are stratified: in each BLOCK of samples of a key, one number
-# falls into each of BLOCK equal parts of [0, 1), in an order of that key (Latin hypercube: McKay,
-# Beckman, Conover 1979). Sums over many jobs then have quantiles nearer to those of infinitely many
-# samples than with independent numbers.
-
 
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]

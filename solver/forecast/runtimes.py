@@ -1,4 +1,15 @@
-"""Models of job run times, one small class each (docs/dev/forecast.md)."""
+"""Models of job run times, one small class each (docs/dev/forecast.md).
+
+Jobs submitted close together have similar run times. For jobs of one user, limit and size, run
+times are more alike the nearer their submissions are ("batches" and "sessions" of Zakay and
+Feitelson 2012; docs/dev/forecast.md has numbers). Membership of a batch depends on submission times
+only, never on run times.
+
+Weighted numbers, some of which are lower bounds. The elapsed time of a running job is a lower bound
+of its run time. Its weight is distributed to all larger numbers, in proportion to their weights
+(redistribution to the right, Efron 1967), which is the estimator of Kaplan and Meier (1958).
+Without these jobs, run times would be too short.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +24,6 @@ from ...model.display import HOUR
 from ...model.workload import Ints
 from ..availability.resources import BoolArray
 from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
-
-# Jobs submitted close together have similar run times. For jobs of one user, limit and size, run
-# times are more alike the nearer their submissions are ("batches" and "sessions" of Zakay and
-# Feitelson 2012; docs/dev/forecast.md has numbers). Membership of a batch depends on submission
-# times only, never on run times.
-
 
 #: User, limit and slots of a job.
 Kind = tuple[int, int, int]
@@ -58,12 +63,6 @@ class Batches:
 
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)
-
-
-# Weighted numbers, some of which are lower bounds. The elapsed time of a running job is a lower
-# bound of its run time. Its weight is distributed to all larger numbers, in proportion to their
-# weights (redistribution to the right, Efron 1967), which is the estimator of Kaplan and Meier
-# (1958). Without these jobs, run times would be too short.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,11 @@
-"""Objectives that trade jobs against each other: one integer program over all candidate starts."""
+"""Objectives that trade jobs against each other: one integer program over all candidate starts.
+
+Candidate instants: a set of starts that holds an optimum of every regular objective. Move every job
+of a plan to the left as far as it goes: each then starts at its own earliest instant, where
+something that runs or is reserved ends, where a window opens, where another job ends or a phase of
+its memory does, or where others let it go (-w). So a start is one of the fixed instants plus spans
+of other jobs.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +33,6 @@ from ..placement.holding import with_fewest_units
 from ..precedence import afters_of, known_times
 from ..problem import PlanningProblem
 from .model import PlacementModel, alternatives
-
-# Candidate instants: a set of starts that holds an optimum of every regular objective.
-#
-# Move every job of a plan to the left as far as it goes: each then starts at its own earliest
-# instant, where something that runs or is reserved ends, where a window opens, where another job
-# ends or a phase of its memory does, or where others let it go (-w). So a start is one of the
-# fixed instants plus spans of other jobs.
 
 
 class TooManyCandidates(Exception):

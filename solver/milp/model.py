@@ -3,6 +3,10 @@
 What a job holds never rises after its start, so what all of them hold together peaks at starts:
 each host resource and each pool needs one inequality at every start among the options, and at every
 instant at which an advance reservation takes something away.
+
+One term of a job on its candidate hosts, as linear constraints: span, same, units, first host.
+Every constraint is scaled by `chosen`, the binary of the option that the term belongs to: where it
+is 0, all variables of the term are 0.
 """
 
 from __future__ import annotations
@@ -26,9 +30,6 @@ from ..budget import Budget
 from ..optimal.completion import SECONDS, TermsTogether
 from ..placement.earliest import Start
 from ..precedence import After, Event, Known, Several
-
-# Running one PuLP problem: by HiGHS where highspy is there, else by the CBC that PuLP brings.
-
 
 #: Branch-and-bound nodes for each unit of a deterministic effort.
 NODES_PER_EFFORT = 200
@@ -136,12 +137,6 @@ def _until_cancelled(highs: Any, budget: Budget) -> None:
     except KeyboardInterrupt:
         budget.cancel.set()
         thread.join()
-
-
-# One term of a job on its candidate hosts, as linear constraints: span, same, units, first host.
-#
-# Every constraint is scaled by `chosen`, the binary of the option that the term belongs to: where
-# it is 0, all variables of the term are 0.
 
 
 Expression: TypeAlias = pulp.LpAffineExpression

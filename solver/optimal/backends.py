@@ -1,4 +1,10 @@
-"""The solvers CP-SAT and GLOP within a budget, and the limit on the size of CP-SAT models."""
+"""The solvers CP-SAT and GLOP within a budget, and the limit on the size of CP-SAT models.
+
+The simplex method of GLOP sometimes cycles: a program of 200 rows that other settings solve in
+hundredths of a second was not solved in five minutes. GLOP does not check a wall-clock limit
+meanwhile, so each solve has a limit in GLOP's deterministic time, which is roughly seconds and
+equal on all machines.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +77,6 @@ def _in_thread(
         if budget.cancel.is_set():
             solver.stop_search()  # Repeated: a request before the search begins is lost.
     return found[0]
-
-
-# The simplex method of GLOP sometimes cycles: a program of 200 rows that other settings solve in
-# hundredths of a second was not solved in five minutes. GLOP does not check a wall-clock limit
-# meanwhile, so each solve has a limit in GLOP's deterministic time, which is roughly seconds and
-# equal on all machines.
 
 
 #: GLOP parameters: primal simplex. Imprecise duals are accepted, because they are certified in

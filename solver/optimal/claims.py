@@ -1,4 +1,13 @@
-"""Claims that a plan may make, and the rules between starts: accept intervals and BACKFILL."""
+"""Claims that a plan may make, and the rules between starts: accept intervals and BACKFILL.
+
+Plans of searches that know no JOB_ACCEPT_INTERVAL, made to keep it (TBR-16). It only delays, so the
+bounds of such a search hold. A plan that keeps it anyway is as proved as the search made it; else
+its jobs are placed anew, one after the other.
+
+Which starts of a joint plan need BACKFILL, and plans that do without (TBR-18). The joint plan lets
+a job run on slots that a job before it needs only later. The loop gives such slots to jobs of
+BACKFILL queues alone, since the reservation of the other holds them.
+"""
 
 from __future__ import annotations
 
@@ -306,12 +315,6 @@ def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:
     return replace(item, bound=None, proved=False, fallback=item.fallback or NOT_PROVED)
 
 
-# Plans of searches that know no JOB_ACCEPT_INTERVAL, made to keep it (TBR-16).
-#
-# It only delays, so the bounds of such a search hold. A plan that keeps it anyway is as proved as
-# the search made it; else its jobs are placed anew, one after the other.
-
-
 #: Note on a plan whose jobs had to be placed again to obey JOB_ACCEPT_INTERVAL.
 PLACED_ANEW = (
     "JOB_ACCEPT_INTERVAL: jobs are placed one after another, with bounds that hold without"
@@ -481,12 +484,6 @@ def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[f
             float(FOREVER if (s := starts.get(d.job.id)) is None else s) for d in problem.demands
         )
     return (len(plan.unplaced), float("inf") if plan.value is None else plan.value)
-
-
-# Which starts of a joint plan need BACKFILL, and plans that do without (TBR-18).
-#
-# The joint plan lets a job run on slots that a job before it needs only later. The loop gives
-# such slots to jobs of BACKFILL queues alone, since the reservation of the other holds them.
 
 
 #: A planned job as its demand and its start.

@@ -1,5 +1,8 @@
 """Starts for jobs that the time-based plan leaves without one, and joint placement of the terms of
 a job.
+
+Joint placement of the terms of a compound requirement, if they do not fit one after another. LSF
+places term by term without going back (REQ-14); the exact methods examine every placement.
 """
 
 from __future__ import annotations
@@ -93,10 +96,6 @@ def _when_all_is_over(
         allocate_start(profile, demand, kept[demand.job.id])
     late = max(*profile.changes(), *(demand.earliest for demand in endless))
     return profile, [(demand, late) for demand in endless]
-
-
-# Joint placement of the terms of a compound requirement, if they do not fit one after another. LSF
-# places term by term without going back (REQ-14); the exact methods examine every placement.
 
 
 #: Limits of one joint placement of terms, in wall seconds and in deterministic units.

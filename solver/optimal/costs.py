@@ -1,4 +1,11 @@
-"""Costs of starts in integer units, and the latest starts within a total cost."""
+"""Costs of starts in integer units, and the latest starts within a total cost.
+
+An objective in whole units: what starts cost as integers, so that no digit is lost. Weights are
+fractions; their least common denominator makes them whole. The searches compare plans in these
+units with Python's integers, which have no limit. The models compute in 64 bits: where the units
+are too fine for that, :func:`coarser` drops trailing bits, which gives a lower bound, and says
+whether all weights keep nine digits.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +17,6 @@ from fractions import Fraction
 from ...model.objective import Cost, Objective
 from ...model.plan import Plan
 from ..availability.demand import Demand
-
-# An objective in whole units: what starts cost as integers, so that no digit is lost.
-#
-# Weights are fractions; their least common denominator makes them whole. The searches compare
-# plans in these units with Python's integers, which have no limit. The models compute in 64 bits:
-# where the units are too fine for that, :func:`coarser` drops trailing bits, which gives a lower
-# bound, and says whether all weights keep nine digits.
-
 
 #: Maximum bits of a common denominator; beyond that, units are a power of two such that the
 #: smallest weight still has KEPT bits, far more than a printed value can show.

@@ -2,6 +2,18 @@
 
 With fixed starts, the model needs Booleans and counts only, no time variables and no intervals.
 Shared capacity is checked at the instants at which something starts.
+
+Constraints of one term over hosts: span, same, first execution host, compute units. They do not
+depend on time, so they serve fixed starts (JointPlacement) and variable starts
+(:mod:`.interval_model`).
+
+Rows of a model for capacity that jobs at fixed starts share. Usage can peak only at a start, so
+each host resource needs one inequality per start. Most hosts have enough for all jobs that may use
+them; only other hosts get a row.
+
+Rows for JOB_ACCEPT_INTERVAL between jobs at fixed starts (TBR-16). A host accepts no job until the
+interval of that job's queue has passed since the previous acceptance. Among jobs that start in the
+same second, a job whose queue has an interval is accepted before a job whose queue has none.
 """
 
 from __future__ import annotations
@@ -57,11 +69,6 @@ def amounts_of(demands: Iterable[Demand]) -> set[float]:
         for use in (*alternative.host_uses, *alternative.pool_uses)
         for time in (0, *use.reservation.drops())
     }
-
-
-# Constraints of one term over hosts: span, same, first execution host, compute units. They do not
-# depend on time, so they serve fixed starts (JointPlacement) and variable starts
-# (:mod:`.interval_model`).
 
 
 Literal = cp_model.IntVar
@@ -366,11 +373,6 @@ def _sum(parts: list[Part]) -> cp_model.LinearExprT:
     return sum(part.weight * part.variable for part in parts)
 
 
-# Rows of a model for capacity that jobs at fixed starts share. Usage can peak only at a start, so
-# each host resource needs one inequality per start. Most hosts have enough for all jobs that may
-# use them; only other hosts get a row.
-
-
 #: Terms of a row: variable, weight, maximum value of the variable.
 Terms = list[tuple[cp_model.IntVar, float, int]]
 #: Relative margin of the test whether a host needs a row: rounding may add a superfluous row, but
@@ -608,12 +610,6 @@ class SharedCapacity:
 
 def _weighed(parts: Iterable[Part], amount: float) -> Terms:
     return [(part.variable, amount * part.weight, part.most) for part in parts]
-
-
-# Rows for JOB_ACCEPT_INTERVAL between jobs at fixed starts (TBR-16). A host accepts no job until
-# the interval of that job's queue has passed since the previous acceptance. Among jobs that start
-# in the same second, a job whose queue has an interval is accepted before a job whose queue has
-# none.
 
 
 def keep_apart(

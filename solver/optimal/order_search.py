@@ -3,6 +3,15 @@ gives.
 
 An order is decoded job by job into earliest starts. If allocations do not matter, then for a
 regular objective some order decodes into an optimum.
+
+Large-neighbourhood search: a step removes a few jobs and inserts them in another order, while all
+other jobs keep their starts. One of the removed jobs waits; the rest are chosen from the jobs that
+overlap its wait. A step costs a few placements; a new order of all jobs costs one per job. A step
+ends at the first job that would make the plan worse.
+
+Plans in the order of starts of a relaxation with pools only. Such starts give a good order, but no
+hosts. Jobs that need large blocks of a host are placed first, so that small jobs do not take their
+hosts. Small jobs are also tried on hosts that are idle late or never, which no large job can use.
 """
 
 from __future__ import annotations
@@ -75,12 +84,6 @@ def decode_within(
         allowance.spend(job, start.time)
         placed[job] = start
     return placed
-
-
-# Large-neighbourhood search: a step removes a few jobs and inserts them in another order, while all
-# other jobs keep their starts. One of the removed jobs waits; the rest are chosen from the jobs
-# that overlap its wait. A step costs a few placements; a new order of all jobs costs one per job.
-# A step ends at the first job that would make the plan worse.
 
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -262,12 +265,6 @@ def area(demand: Demand) -> float:
     """Return the slot seconds of a job per unit of its weight."""
     duration = FOREVER if demand.duration is None else demand.duration
     return float(duration) * demand.slots / max(demand.job.weight, 1e-9)
-
-
-# Plans in the order of starts of a relaxation with pools only. Such starts give a good order, but
-# no hosts. Jobs that need large blocks of a host are placed first, so that small jobs do not take
-# their hosts. Small jobs are also tried on hosts that are idle late or never, which no large job
-# can use.
 
 
 def guided_plan(

@@ -1,4 +1,22 @@
-"""Refutations for the lexicographic search that need no model of pairs: counts and no-goods."""
+"""Refutations for the lexicographic search that need no model of pairs: counts and no-goods.
+
+Refutation by counts at two instants. Jobs that run at both instants use the same slots of the same
+hosts at both. If they use all but a few of the slots that are free at the first instant, blocks
+that start in between fit only on hosts where slots were released meanwhile, or where the few spare
+slots are. Likewise for slots that a job needs in few compute units. No relaxation of a single
+instant yields this, and no linear relaxation of both, because it takes a part of a block from every
+host.
+
+No-goods: a refuted job refutes larger ones. If a job was infeasible at an instant given other jobs
+at their starts, then a job is infeasible too if each of its allocations contains an allocation of
+the first job during the whole window of that job.
+
+Allocation by counts: the number of blocks of each job in each class of hosts. Hosts in the same
+compute units form a class; with racks of identical hosts, one variable per job and rack replaces
+one per job and host. If the counts are infeasible, every allocation is. Feasible counts are tried
+in the order of starts, with as many hosts of each class as counted; for jobs with whole hosts this
+always succeeds, because free hosts stay free while a job runs.
+"""
 
 from __future__ import annotations
 
@@ -73,14 +91,6 @@ def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ..
         return ()
     sizes = tiles_of(term, able, term.block)
     return tuple(Blocks(size, count, caps >= size, time, end) for size, count in sizes)
-
-
-# Refutation by counts at two instants. Jobs that run at both instants use the same slots of the
-# same hosts at both. If they use all but a few of the slots that are free at the first instant,
-# blocks that start in between fit only on hosts where slots were released meanwhile, or where the
-# few spare slots are. Likewise for slots that a job needs in few compute units. No relaxation
-# of a single instant yields this, and no linear relaxation of both, because it takes a part of a
-# block from every host.
 
 
 def is_overfull(base: Availability, asked: Sequence[Asked], points: Sequence[int]) -> bool:
@@ -258,11 +268,6 @@ def _sets(blocks: Sequence[Blocks]) -> list[BoolArray]:
     different = {block.hosts.tobytes(): block.hosts for block in blocks}
     different.setdefault(together.tobytes(), together)
     return list(different.values())
-
-
-# No-goods: a refuted job refutes larger ones. If a job was infeasible at an instant given other
-# jobs at their starts, then a job is infeasible too if each of its allocations contains an
-# allocation of the first job during the whole window of that job.
 
 
 #: Ids of settled jobs with their starts (seconds).
@@ -446,13 +451,6 @@ def _most_in_pool(demand: Demand, pool: int) -> float:
         for use in alternative.pool_uses
         if use.index == pool
     )
-
-
-# Allocation by counts: the number of blocks of each job in each class of hosts. Hosts in the same
-# compute units form a class; with racks of identical hosts, one variable per job and rack replaces
-# one per job and host. If the counts are infeasible, every allocation is. Feasible counts are tried
-# in the order of starts, with as many hosts of each class as counted; for jobs with whole hosts
-# this always succeeds, because free hosts stay free while a job runs.
 
 
 @dataclass(frozen=True, slots=True)

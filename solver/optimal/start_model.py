@@ -3,6 +3,15 @@
 The pools are those of :mod:`.pool_bounds`. A best plan of the pools needs few instants: a job that
 starts neither at a change of the base profile nor at the end of another job could start one second
 earlier.
+
+A lower bound, and starts with a cost near it, from whole jobs in several pools. A linear program
+lets fractions of a job start at different instants; here each job has one start. By the prices of
+the linear program, most starts cannot be part of a plan as good as the known one; the remaining
+starts fit into an exact model. All bounds are computed in integers.
+
+Guiding starts from a linear program over several pools, which may split jobs. They give no bound,
+but a good order of jobs: the order of mean starts, and the order of the instants at which a share
+of each job has started (list scheduling by alpha-points: Phillips, Stein, Wein 1998; Goemans 1997).
 """
 
 from __future__ import annotations
@@ -214,12 +223,6 @@ def solved_program(
     return program if solve(program, work=work, seconds=seconds) else None
 
 
-# A lower bound, and starts with a cost near it, from whole jobs in several pools. A linear program
-# lets fractions of a job start at different instants; here each job has one start. By the prices of
-# the linear program, most starts cannot be part of a plan as good as the known one; the remaining
-# starts fit into an exact model. All bounds are computed in integers.
-
-
 #: Integer prices for one unit of cost.
 SCALE = 1 << 20
 #: Limits of the exact model: seconds, deterministic effort, and share of the remaining time.
@@ -380,12 +383,6 @@ def _solved(
         return 0, []
     found = [at for at, variable in chosen.items() if solver.boolean_value(variable)]
     return round(solver.best_objective_bound), found
-
-
-# Guiding starts from a linear program over several pools, which may split jobs. They give no bound,
-# but a good order of jobs: the order of mean starts, and the order of the instants at which a share
-# of each job has started (list scheduling by alpha-points: Phillips, Stein, Wein 1998; Goemans
-# 1997).
 
 
 #: Deterministic time of the linear program for guides, about seconds; few need more.

@@ -223,9 +223,6 @@ class Outlook(JobTable[JobOutlook]):
         return tuple({c.name: c for item in self.jobs for c in item.cautions}.values())
 
 
-# Why a job has no start as configured: one word for each kind of reason, and a sentence.
-
-
 #: Message if no input states an end.
 UNKNOWN_END = "nothing says when what it waits for ends"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of

@@ -3,6 +3,26 @@
 Terms without span and cu requirements take the first hosts with free slots. For others, compute
 units are chosen, the blocks of the term are split over them, and each unit's share is split over
 its hosts.
+
+Fewest units if blocks differ from host to host (ptile='!' on mixed hosts). Units are measured in
+slots here: the slots of their whole hosts, and the most that one more host, too small for its own
+block, could add as the last. A set of units holds n slots exactly if the wholes and one such
+addition reach n, because the last host may hold any part of its block.
+
+Distribution of the blocks of a term over a set of units. A *block* is the slots of one host: ptile
+slots (one slot without span). A term of n slots needs q = n // p whole blocks and, if n is no
+multiple of p, a last block of r = n mod p slots. Each function takes the units in the order they
+are tried and returns the number of whole blocks in each and the unit of the last block, or None if
+the rule cannot be kept with these units.
+
+Choice of the compute units of a term (PLC-06 to PLC-10). Exact by an exchange argument: of the
+units still free to choose, those with the most whole blocks serve every rule best, except that one
+unit with a spare host for the last block may replace the smallest of them. So two sets of units
+decide whether a partial choice can be completed.
+
+Fast placement of simple terms: first fit, blocks or one host, with known caps. Most jobs request
+only slots, perhaps a number on each host. For these the general method returns equal placements (a
+test compares them).
 """
 
 from __future__ import annotations
@@ -16,11 +36,6 @@ import numpy as np
 from ..availability.demand import GroupCap, TermCapacity, TermDemand, UnitDemand
 from ..availability.resources import Allocation, BoolArray, IntArray
 from .supply import Supply
-
-# Fewest units if blocks differ from host to host (ptile='!' on mixed hosts). Units are measured in
-# slots here: the slots of their whole hosts, and the most that one more host, too small for its own
-# block, could add as the last. A set of units holds n slots exactly if the wholes and one such
-# addition reach n, because the last host may hold any part of its block.
 
 
 def fewest_uneven(
@@ -66,13 +81,6 @@ def _completes_uneven(
         return False
     replaced = total - int(whole[best[-1]])
     return replaced + int((whole[others] + extra[others]).max()) >= slots
-
-
-# Distribution of the blocks of a term over a set of units. A *block* is the slots of one host:
-# ptile slots (one slot without span). A term of n slots needs q = n // p whole blocks and, if n is
-# no multiple of p, a last block of r = n mod p slots. Each function takes the units in the order
-# they are tried and returns the number of whole blocks in each and the unit of the last block, or
-# None if the rule cannot be kept with these units.
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +236,6 @@ def filled(most: IntArray, amount: int) -> IntArray:
     """Return `amount` distributed in order, each entry up to its maximum."""
     filled: IntArray = np.clip(amount - (np.cumsum(most) - most), 0, most)
     return filled
-
-
-# Choice of the compute units of a term (PLC-06 to PLC-10). Exact by an exchange argument: of the
-# units still free to choose, those with the most whole blocks serve every rule best, except that
-# one unit with a spare host for the last block may replace the smallest of them. So two sets of
-# units decide whether a partial choice can be completed.
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,11 +449,6 @@ def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
     for host, slots in zip(hosts.tolist(), amounts.tolist(), strict=True):
         found[host] = found.get(host, 0) + slots
     return found
-
-
-# Fast placement of simple terms: first fit, blocks or one host, with known caps. Most jobs request
-# only slots, perhaps a number on each host. For these the general method returns equal placements
-# (a test compares them).
 
 
 def takes_first_hosts(term: TermDemand) -> bool:

@@ -1,4 +1,11 @@
-"""Placement by a CP-SAT model: every keyword and every group cap, in one method."""
+"""Placement by a CP-SAT model: every keyword and every group cap, in one method.
+
+Placement as a CP-SAT model: every keyword and every group cap, in one method. Equivalent hosts for
+the term (unit, block, groups, first execution host) form a class, and the model counts whole blocks
+in each class, so its size depends on the number of kinds of hosts. It is used if group caps, or
+blocks that differ from host to host, exceed the combinatorial method, and to check that one. One
+worker: equal results on every machine.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +24,6 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
     Expr = cp_model.LinearExpr | int
-
-
-# Caps over sets of hosts (GroupCap): those that can restrict, and immediate consequences.
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +127,6 @@ def fewest_hosts_first(supply: Supply) -> Supply:
 def _moved_first(bound: BindingGroup, row: int) -> BindingGroup:
     rows = np.r_[bound.rows[row], np.delete(bound.rows, row)]
     return BindingGroup(rows, bound.slots, bound.hosts)
-
-
-# Placement as a CP-SAT model: every keyword and every group cap, in one method. Equivalent hosts
-# for the term (unit, block, groups, first execution host) form a class, and the model counts whole
-# blocks in each class, so its size depends on the number of kinds of hosts. It is used if group
-# caps, or blocks that differ from host to host, exceed the combinatorial method, and to check that
-# one. One worker: equal results on every machine.
 
 
 #: Deterministic effort for preferring early hosts once a placement with the fewest units is known,

@@ -2,6 +2,12 @@
 
 Instants at which hosts are known to be too crowded are left out, and what a job of several terms
 counts once, such as limits on jobs, is checked for all terms together.
+
+Earliest start of one job in a profile: exact, without a solver. Availability under running jobs
+alone never falls, so the earliest start is a binary search over the instants at which resources are
+released, with one exact placement check each. With planned jobs in the profile this holds between
+two planned starts, as long as the window covers equal later ones: these stretches are searched one
+after another (`docs/dev/semantics.md`, TBR-02).
 """
 
 from __future__ import annotations
@@ -17,9 +23,6 @@ from ..availability.profile import SLACK, Profile, constant_amount
 from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, Use, flat
 from . import fits_at_all, place_least
 from .supply import busy_units
-
-# Uses that a job of several terms counts once: limits on jobs, hosts it has to itself.
-
 
 #: Use of one term and its allocation.
 Part = tuple[Alternative, Allocation]
@@ -150,13 +153,6 @@ def _takes_slots(alternative: Alternative) -> bool:
             held = constant_amount(use)
             return held is not None and held >= 1
     return False
-
-
-# Earliest start of one job in a profile: exact, without a solver. Availability under running jobs
-# alone never falls, so the earliest start is a binary search over the instants at which resources
-# are released, with one exact placement check each. With planned jobs in the profile this holds
-# between two planned starts, as long as the window covers equal later ones: these stretches are
-# searched one after another (`docs/dev/semantics.md`, TBR-02).
 
 
 #: Number of instants that are examined together at first; most starts are among these.

@@ -1,5 +1,14 @@
 """Reservation holdings: the resources that allocations protect, and how allocations are filled or
 reduced.
+
+Starts that depend on a run limit which fits exactly. A job that ends in the very second in which an
+earlier one starts on its slots is there because the two times are equal. With a limit one second
+longer, or clocks that differ by one, it would not fit there: schedulers decide such a tie either
+way.
+
+Repair of jobs in more compute units than necessary (PLC-07, PLC-09). A model that places many jobs
+jointly, or a search that removes some, may leave a job in more units than it needs given the
+others, or in later ones of the configuration.
 """
 
 from __future__ import annotations
@@ -28,12 +37,6 @@ from ..availability.usage import FOREVER, RowList
 from .choose import Rules
 from .earliest import Start, allocate_start, find_same_start, still_free
 from .single import place_most, units_of
-
-# Starts that depend on a run limit which fits exactly. A job that ends in the very second in which
-# an earlier one starts on its slots is there because the two times are equal. With a limit one
-# second longer, or clocks that differ by one, it would not fit there: schedulers decide such a tie
-# either way.
-
 
 #: Reasons of no job: nothing is reserved in advance.
 NOTHING: Mapping[int, str] = MappingProxyType({})
@@ -392,9 +395,6 @@ def slot_capacity(
     return np.floor(np.maximum(free, 0)), most
 
 
-# Range of slots (-n min,max) in a plan: a job that starts now takes all that the plan leaves free.
-
-
 def may_grow(demand: Demand) -> bool:
     """Return whether a job requests a range of slots, which dispatch fills."""
     return len(demand.terms) == 1 and demand.terms[0].max_slots > demand.terms[0].slots
@@ -415,11 +415,6 @@ def fill_slot_range(profile: Profile, demand: Demand, start: Start) -> Start:
         capacity = replace(capacity, free_now=free)
     allocation = place_most(term, capacity)
     return start if allocation is None else Start(start.time, (allocation,), start.alternative)
-
-
-# Repair of jobs in more compute units than necessary (PLC-07, PLC-09). A model that places many
-# jobs jointly, or a search that removes some, may leave a job in more units than it needs given the
-# others, or in later ones of the configuration.
 
 
 def with_fewest_units(

@@ -130,9 +130,6 @@ def _place_bounded(
     return solve(supply, term.unit, capacity, slots, bounds, refine=refine)
 
 
-# Range of slots (-n min,max): its minimum, and LSF's filling at dispatch (PLC-02, -07, -14).
-
-
 def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
     """Return the fewest slots of the range that fit, or None; a larger number may fit if a
     smaller does not.

@@ -1,4 +1,9 @@
-"""Capacity of hosts for one term: slots by label class, suitable GPUs, slots of running terms."""
+"""Capacity of hosts for one term: slots by label class, suitable GPUs, slots of running terms.
+
+Slots of each term of a compound requirement for a running job (REQ-14). LSF does not record them.
+Terms take their slots in the order of the allocation, each on hosts that it may have; if that
+fails, the first distribution that respects those hosts.
+"""
 
 from __future__ import annotations
 
@@ -157,11 +162,6 @@ def unsuitable(request: GpuRequest, hosts: Sequence[Host]) -> str:
 def _kind(gpus: Gpus) -> str:
     mem = "" if gpus.mem is None else f" ({gpus.mem / 1024:g}G)"
     return f"{gpus.model or 'GPUs'}{mem}"
-
-
-# Slots of each term of a compound requirement for a running job (REQ-14). LSF does not record them.
-# Terms take their slots in the order of the allocation, each on hosts that it may have; if that
-# fails, the first distribution that respects those hosts.
 
 
 #: Number of hosts of an allocation beyond which only the order of the allocation counts.

@@ -7,6 +7,10 @@ exact methods search from the beginning, fairshare counts its accounts from the 
 jobs whose amounts change over time, that are suspended, own units or hold several terms are entered
 for every plan, and a host that changes leaves what is known of requirements as it is, since these
 know no status.
+
+An instance that goes on: jobs come and end, hosts change, time passes. What an event means is what
+it means in files of changes (:mod:`slotwise.model.changes`), and it is held to their rules, with
+their messages.
 """
 
 from __future__ import annotations
@@ -40,11 +44,6 @@ from ..rules.omitted import estimator_view
 from ..scheduler.loaded_jobs import LoadedRunningJobs
 from ..scheduler.next_cycle import NextCycle, plan_of
 from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_plan, stable_plan
-
-# An instance that goes on: jobs come and end, hosts change, time passes.
-#
-# What an event means is what it means in files of changes (:mod:`slotwise.model.changes`), and it
-# is held to their rules, with their messages.
 
 
 class LiveInstance:

@@ -1,4 +1,8 @@
-"""A plan that stays near the previous one and passes the validator, else the unchanged plan."""
+"""A plan that stays near the previous one and passes the validator, else the unchanged plan.
+
+Plans near the previous one: equal hosts at equal starts, and published starts. All changes here
+move allocations of an existing plan, which :mod:`solver.certify` checks before it is returned.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,6 @@ from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import Hold
 from ..problem import PlanningProblem, start_on
 from ..scheduler.next_cycle import NextCycle
-
-# Plans near the previous one: equal hosts at equal starts, and published starts. All changes here
-# move allocations of an existing plan, which :mod:`solver.certify` checks before it is returned.
 
 
 @dataclass(frozen=True, slots=True)

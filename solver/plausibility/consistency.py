@@ -1,6 +1,10 @@
 """Consistency of a snapshot: counts of commands, use by jobs, and LSF's statements about jobs.
 
 Each contradiction is an omission: nothing that it touches is called proved.
+
+Comparison of the printed states of hosts and queues with the instance. A host is full or exclusive
+by its jobs, a window is closed by its hours: a contradiction means that something was not read, and
+no start there is proved.
 """
 
 from __future__ import annotations
@@ -412,11 +416,6 @@ def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
         if reason := resolver.demand(job).impossible:
             does = "reserves slots for it" if expected[job.id].reserved else "estimates its start"
             yield Omission(f"LSF {does}; here: {reason}", where="bjobs", jobs=(job.id,))
-
-
-# Comparison of the printed states of hosts and queues with the instance. A host is full or
-# exclusive by its jobs, a window is closed by its hours: a contradiction means that something was
-# not read, and no start there is proved.
 
 
 #: A compute-unit request with exclusive units.

@@ -2,6 +2,11 @@
 
 A plan by greedy or time-based reservation is the estimate of the next cycle. Later cycles give
 equal estimates unless a rule of this list applies (docs/dev/semantics.md).
+
+Pending jobs that the omissions of an instance may move. An omission that changes starts concerns
+the jobs in its scope; dependent starts are found when a plan is examined. If jobs may end later, it
+also concerns all jobs that may meet them on a host, in a pool or by a dependency condition. If they
+may only end earlier, it moves no job.
 """
 
 from __future__ import annotations
@@ -585,12 +590,6 @@ _NAMED: Mapping[str, Callable[[Instance, Queue], Iterable[str]]] = {
     "JOB_ACCEPT_INTERVAL": _intervals,
     "that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve": _none_reserved,
 }
-
-
-# Pending jobs that the omissions of an instance may move. An omission that changes starts concerns
-# the jobs in its scope; dependent starts are found when a plan is examined. If jobs may end later,
-# it also concerns all jobs that may meet them on a host, in a pool or by a dependency condition. If
-# they may only end earlier, it moves no job.
 
 
 @dataclass

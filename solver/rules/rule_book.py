@@ -67,9 +67,6 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     return frozenset(job for job, names in selected.items() if names - steady)
 
 
-# Sharing of GPUs: plans count whole GPUs, so that sharing jobs may start earlier (GPU-03).
-
-
 SHARED_GPUS = Omission("that jobs without j_exclusive=yes may share GPUs", mark="sharing")
 
 

@@ -3,6 +3,11 @@ stopped.
 
 Jobs and cluster come from the instance again, which must be the same; a checkpoint has only what
 has happened to them.
+
+A session entered once and copied as often as wanted, so that each copy can go its own way. To enter
+thousands of running jobs takes many times as long as to copy what came of it. What never changes,
+and what equal jobs have in common, is shared by all copies; they have to be used one after another,
+since the requests of a cycle are among it.
 """
 
 from __future__ import annotations
@@ -342,13 +347,6 @@ def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
     world.free_now.load(saved["present"])
     world.running_profile.enter_reported()
     world.running_profile.last_accepted = np.array(saved["accepted"], dtype=np.int64)
-
-
-# A session entered once and copied as often as wanted, so that each copy can go its own way.
-#
-# To enter thousands of running jobs takes many times as long as to copy what came of it. What
-# never changes, and what equal jobs have in common, is shared by all copies; they have to be used
-# one after another, since the requests of a cycle are among it.
 
 
 #: Mutable objects that all copies share: tables that only grow and whose entries never change.

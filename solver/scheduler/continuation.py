@@ -3,6 +3,16 @@
 All jobs run to their limits. An estimate is the prediction of one cycle; the continuation gives the
 start that follows from it. The result equals ``simulate --reservation METHOD --cycle 0`` on an
 instance whose jobs run to their limits.
+
+Which of the rules that a plan leaves out change a start: the loop is run on, with and without. A
+plan by greedy or time-based reservation is what the next cycle says; the cycles after it heed every
+rule. Where the loop starts all jobs as planned, the rules that were left out change nothing, and
+none is named. Else each is taken away in turn: what then starts otherwise is its doing.
+
+The scheduler run on from now as the cluster is configured: what becomes of each pending job. It
+reserves in the queues that have SLOT_RESERVE or RESOURCE_RESERVE, by the method in force, for as
+long as MAX_RESERVE_TIME lets it; windows, limits, shares, loads and preemption are obeyed. No job
+is submitted later and each runs to its limit.
 """
 
 from __future__ import annotations
@@ -171,14 +181,6 @@ def placed(world: World, state: JobState, method: str) -> PlannedJob:
 
 def _at_its_limit(job: Job) -> Job:
     return job if job.run_time is None else replace(job, run_time=None)
-
-
-# Which of the rules that a plan leaves out change a start: the loop is run on, with and without.
-#
-# A plan by greedy or time-based reservation is what the next cycle says; the cycles after it heed
-# every rule. Where the loop starts all jobs as planned, the rules that were left out change
-# nothing, and none is named. Else each is taken away in turn: what then starts otherwise is its
-# doing.
 
 
 #: Note on a plan whose budget was spent while the loop tested the effect of omitted rules.
@@ -485,13 +487,6 @@ def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
         if item.start is not None or item.fallback == ON_A_LOAN:
             yield item.job, item.start
     yield from ((item.job, None) for item in found.unplaced)
-
-
-# The scheduler run on from now as the cluster is configured: what becomes of each pending job.
-#
-# It reserves in the queues that have SLOT_RESERVE or RESOURCE_RESERVE, by the method in force, for
-# as long as MAX_RESERVE_TIME lets it; windows, limits, shares, loads and preemption are obeyed. No
-# job is submitted later and each runs to its limit.
 
 
 #: Name of the configured reservation method, as `settings_for` accepts it.

@@ -4,6 +4,17 @@
 2. Allocation: the pending jobs in order; each starts, or pends with a reservation or without.
 3. Backfill: jobs of BACKFILL queues on slots that others hold.
 4. Preemption. 5. Growth of resizable jobs, where it had no turn among the pending jobs.
+
+Positions of jobs that a time-based plan cannot consider yet: before their begin time, or -w. LSF
+examines such a job from the second on at which it is eligible, at its own position in the order;
+before, it reserves nothing. So earlier starts ignore it, and from then on the jobs after it that
+have not started are placed again, each after those before it.
+
+Cycles that affect newly submitted jobs only: the results of the last cycle stay valid for all
+others. If the last cycle started no job, and only submissions followed, the next cycle would have
+equal results: free resources are equal, running jobs end at the same instants, and a job that did
+not fit has even less time. So all reservations stay, and only new jobs at the end of the order are
+examined.
 """
 
 from __future__ import annotations
@@ -35,12 +46,6 @@ from .preemption import has_waiting_reservation, preempt, resume
 from .reserving import Greedy, NoReservation, TimeBased, may_reserve, runs_out, too_late
 from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World
-
-# Positions of jobs that a time-based plan cannot consider yet: before their begin time, or -w. LSF
-# examines such a job from the second on at which it is eligible, at its own position in the order;
-# before, it reserves nothing. So earlier starts ignore it, and from then on the jobs after it that
-# have not started are placed again, each after those before it.
-
 
 #: A dispatch attempt: the job and the offer of hosts.
 Attempt = tuple[JobState, Offer]
@@ -196,13 +201,6 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState], unstartable: set
                 return True
         unstartable.add(shape.number)
     return False
-
-
-# Cycles that affect newly submitted jobs only: the results of the last cycle stay valid for all
-# others. If the last cycle started no job, and only submissions followed, the next cycle would have
-# equal results: free resources are equal, running jobs end at the same instants, and a job that did
-# not fit has even less time. So all reservations stay, and only new jobs at the end of the order
-# are examined.
 
 
 def is_event_driven(cycle: CycleState) -> bool:

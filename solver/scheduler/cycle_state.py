@@ -2,6 +2,11 @@
 
 Running jobs and free resources are in :class:`World`, the rules for starts in :class:`RuleBook`;
 this module has what pending jobs hold during the cycle.
+
+A cycle that is run once more at the same instant, and makes the reservations it made before. Jobs
+that start late in a cycle may move what was reserved before them, so a plan runs the cycle again.
+Behind the last start the first one knew all that ran: as soon as the second has the same
+reservations up to there, each search behind it would find what the first found.
 """
 
 from __future__ import annotations
@@ -66,12 +71,6 @@ from .world import World
 #: Number of jobs with a future allocation up to which it costs more to record windows without
 #: enough free slots than it saves.
 FEW_PLANNED = 8
-
-# A cycle that is run once more at the same instant, and makes the reservations it made before.
-#
-# Jobs that start late in a cycle may move what was reserved before them, so a plan runs the cycle
-# again. Behind the last start the first one knew all that ran: as soon as the second has the same
-# reservations up to there, each search behind it would find what the first found.
 
 
 class RepeatedCycle:

@@ -1,4 +1,9 @@
-"""Events and state durations of each job of a simulation (bhist), and snapshots of the cluster."""
+"""Events and state durations of each job of a simulation (bhist), and snapshots of the cluster.
+
+What a cluster looks like at the instance's now, before its cycle or after (VEW-01, VEW-02). After
+the cycle, jobs that can start have started, and of those that wait it is known what they have
+reserved, when they are expected to start, and why they wait.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +29,6 @@ from .methods import settings_for
 from .records import JobRecord, backfilled_slots_by_job, held_hosts, record_of
 from .simulation import Session
 from .why_pending import PendingReasons
-
-# What a cluster looks like at the instance's now, before its cycle or after (VEW-01, VEW-02).
-#
-# After the cycle, jobs that can start have started, and of those that wait it is known what they
-# have reserved, when they are expected to start, and why they wait.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""The state of one job in a simulation, and the transitions between states."""
+"""The state of one job in a simulation, and the transitions between states.
+
+The jobs of a simulation: future jobs as the input has them, current jobs, and finished jobs. Only a
+pending or running job is an object. A future job becomes one at its submission or when it is
+requested, and a finished job is a row of columns.
+"""
 
 from __future__ import annotations
 
@@ -691,11 +696,6 @@ def _packed(column: IntArray, kind: str) -> str:
 
 def _unpacked(text: str, kind: str) -> IntArray:
     return np.frombuffer(b64decode(text), dtype=_BYTES[kind])
-
-
-# The jobs of a simulation: future jobs as the input has them, current jobs, and finished jobs. Only
-# a pending or running job is an object. A future job becomes one at its submission or when it is
-# requested, and a finished job is a row of columns.
 
 
 #: Row number of a job that is not finished.

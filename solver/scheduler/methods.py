@@ -1,4 +1,11 @@
-"""The reservation methods by name, and the settings of a simulation that follow from one."""
+"""The reservation methods by name, and the settings of a simulation that follow from one.
+
+The optimal method in the loop: the first jobs of the order are planned together in each cycle. The
+plan is the lexicographic optimum over the top N, within a deterministic effort; jobs that it does
+not reach are reserved greedily. Jobs that the plan starts now start on its hosts. The others
+reserve, of their future allocations, the amounts that the plan needs to stay feasible with any
+other starts.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +29,6 @@ from .cycle_state import CycleState
 from .events import EFFORT, TOP, Settings
 from .job_state import JobState, Shape
 from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
-
-# The optimal method in the loop: the first jobs of the order are planned together in each cycle.
-# The plan is the lexicographic optimum over the top N, within a deterministic effort; jobs that it
-# does not reach are reserved greedily. Jobs that the plan starts now start on its hosts. The others
-# reserve, of their future allocations, the amounts that the plan needs to stay feasible with any
-# other starts.
 
 
 class Optimal:

@@ -1,4 +1,10 @@
-"""Metrics of a simulation: waits, use of the cluster, quality of the estimates."""
+"""Metrics of a simulation: waits, use of the cluster, quality of the estimates.
+
+How often the scheduler of a recorded cluster ran: the cycle whose starts are the recorded ones. A
+log does not say it, and LSF's MBD_SLEEP_TIME is not it where jobs are scheduled more often. So the
+first jobs of the log are simulated with each of some lengths, and the one that comes closest to
+what was recorded is taken.
+"""
 
 from __future__ import annotations
 
@@ -544,13 +550,6 @@ def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]
 
 def _ratio(first: float | None, second: float | None) -> float | None:
     return first / second if first is not None and second else None
-
-
-# How often the scheduler of a recorded cluster ran: the cycle whose starts are the recorded ones.
-#
-# A log does not say it, and LSF's MBD_SLEEP_TIME is not it where jobs are scheduled more often. So
-# the first jobs of the log are simulated with each of some lengths, and the one that comes closest
-# to what was recorded is taken.
 
 
 #: Seconds between cycles that are tried in addition to the cluster's MBD_SLEEP_TIME.

@@ -7,6 +7,10 @@ meets the place itself, and who may borrow nothing finds what stays free (:class
 What limits count of a reservation, and slots held with memory, are entered as if the whole place
 were held, and given back to those it is lent to. Only where limits or other resources decide what a
 reservation holds is it computed from instant to instant.
+
+Amounts that constant reservations take from pools, computed for all of them together. Such a
+reservation has at every instant the free part of its allocation: no limit and no other resource
+reduces it. So one computation of the free slots at an instant serves any number of reservations.
 """
 
 from __future__ import annotations
@@ -62,11 +66,6 @@ from .reservation_sequence import (
     subtract_reservations,
 )
 from .world import World
-
-# Amounts that constant reservations take from pools, computed for all of them together. Such a
-# reservation has at every instant the free part of its allocation: no limit and no other resource
-# reduces it. So one computation of the free slots at an instant serves any number of reservations.
-
 
 #: Slots of an allocation by host, and the end of the reservation (seconds).
 Place = tuple[Mapping[int, int], int]

@@ -1,5 +1,15 @@
 """Rules for reservations in a cycle: eligible jobs, amounts and durations (GRD-06, MEM-04, TBR-01,
 TBR-12).
+
+Greedy slot reservation, LSF's default, reproduced literally with its known errors (GRD-01 …
+GRD-05). It examines currently free resources and the minimum number of slots, not topology, memory
+or future limits; its estimate is a lower bound ("no sooner than").
+
+Time-based reservation: job by job over the ends of running jobs (TBR-01 … TBR-19). The first N jobs
+of the order get a future allocation at the earliest finish at which all of it is free. They reserve
+the part that is free until then and is not released by then. A job sees the allocations and
+reservations of the jobs before it; it may use these resources only in a queue with BACKFILL, and
+only if it ends by their starts. For any other job they count as used without end.
 """
 
 from __future__ import annotations
@@ -115,11 +125,6 @@ def too_late(cycle: CycleState) -> list[int]:
         if until is not None
     }
     return sorted(time for time in found if time > cycle.world.now)
-
-
-# Greedy slot reservation, LSF's default, reproduced literally with its known errors (GRD-01 …
-# GRD-05). It examines currently free resources and the minimum number of slots, not topology,
-# memory or future limits; its estimate is a lower bound ("no sooner than").
 
 
 class Greedy:
@@ -429,9 +434,7 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
     """Return when every term fits, each alone, given running jobs and without topology, from
     `first` on and by `latest` at the latest.
     """
-    # Where only ends matter, more fits at each. A job with -t fits up to an instant, not later.
-    steps = demand.latest is None and running.table.guarantees is None and running.only_ends
-    found = first if steps else demand.earliest
+    found = demand.earliest if demand.latest is not None else first
     for term in demand.terms:
         blind = replace(
             term,
@@ -444,7 +447,7 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
             first_hosts=None,
         )
         alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
-        times = running.releases(found, latest) if steps else range(found, latest)
+        times = range(found, latest)
         fits = partial(can_start, running, alone)
         # Most terms fit at the first instant, and each look takes a pass over all hosts.
         at = 0 if times and fits(times[0]) else bisect.bisect_left(times, True, key=fits)
@@ -452,27 +455,14 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
     return max(found, first)
 
 
-#: Number of ends of running jobs that are examined first.
-_FIRST_ENDS = 256
-
-
 def _when(running: RunningProfile, group: BoolArray, needed: float) -> int | None:
-    """Return the end of a running job at which the slots freed on a group of hosts reach the need.
-
-    The ends are examined in parts, since few may be enough.
+    """Return the end of a running job at which the slots freed on a group of hosts reach the
+    need.
     """
-    low, high, freed = 0, _FIRST_ENDS, 0.0
-    while True:
-        finish, host, slots = running.slots_by_finish(low, high)
-        if not finish.size:
-            return None
-        inside = np.flatnonzero(group[host])
-        sums = freed + np.cumsum(slots[inside])
-        position = int(np.searchsorted(sums, needed))
-        if position < len(inside):
-            return int(finish[inside[position]])
-        freed = float(sums[-1]) if len(sums) else freed
-        low, high = high, high * 4
+    finish, host, slots = running.slots_by_finish()
+    inside = np.flatnonzero(group[host])
+    position = int(np.searchsorted(np.cumsum(slots[inside]), needed))
+    return int(finish[inside[position]]) if position < len(inside) else None
 
 
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
@@ -534,13 +524,6 @@ class NoReservation:
     ) -> JobReservation | None:
         """Return None, because this method reserves nothing."""
         return None
-
-
-# Time-based reservation: job by job over the ends of running jobs (TBR-01 … TBR-19). The first N
-# jobs of the order get a future allocation at the earliest finish at which all of it is free. They
-# reserve the part that is free until then and is not released by then. A job sees the allocations
-# and reservations of the jobs before it; it may use these resources only in a queue with BACKFILL,
-# and only if it ends by their starts. For any other job they count as used without end.
 
 
 class TimeBased:

@@ -3,6 +3,10 @@
 Cycles happen every MBD_SLEEP_TIME from the instance's now. A cycle that could not change anything -
 no event since the last one, no window or interval that opens, nothing that falls, no reservation
 that expires - is left out; the result is the same (`docs/loop.md`).
+
+Commands of users on single jobs during a simulation: bkill, bmod, bswitch, btop, bbot, bresize. A
+command that is invalid at its time, because the job has ended or runs already, is ignored with a
+note, as LSF's commands reject it.
 """
 
 from __future__ import annotations
@@ -71,11 +75,6 @@ from .methods import Reservation, settings_for
 from .records import JobRecords, Simulation, log_entry, take_over
 from .reserving import expiries
 from .world import World
-
-# Commands of users on single jobs during a simulation: bkill, bmod, bswitch, btop, bbot, bresize. A
-# command that is invalid at its time, because the job has ended or runs already, is ignored with a
-# note, as LSF's commands reject it.
-
 
 _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
 #: Options of a running job that bmod may change.

@@ -2,6 +2,9 @@
 
 Nothing is decided here. What the cycle decides is carried out, and the books are kept: the present,
 the profile of running jobs, the order's accounts and the events to come.
+
+Ends of the initially running jobs, real and expected, as columns. The result equals that of
+:meth:`.World.begun` for each job and its state.
 """
 
 from __future__ import annotations
@@ -48,9 +51,6 @@ from .job_state import (
     Shape,
     ShapeTable,
 )
-
-# Ends of the initially running jobs, real and expected, as columns. The result equals that of
-# :meth:`.World.begun` for each job and its state.
 
 
 def ends_of_running(

@@ -1,4 +1,10 @@
-"""One run of a study: a simulation and its measures, as data that processes can exchange."""
+"""One run of a study: a simulation and its measures, as data that processes can exchange.
+
+Intervals by resampling weeks: the jobs of one week share its load and are drawn together. Every
+statistic is a function of how often each block (a week) is drawn. The first row of draws is the log
+as it was, so that the first value of a statistic is the measured one. Two runs of the same jobs are
+resampled by the same draws: what both had in common is not part of their difference.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +40,6 @@ from ..scheduler.metrics import (
 )
 from ..scheduler.records import Simulation
 from ..scheduler.simulation import simulate
-
-# Intervals by resampling weeks: the jobs of one week share its load and are drawn together.
-#
-# Every statistic is a function of how often each block (a week) is drawn. The first row of draws
-# is the log as it was, so that the first value of a statistic is the measured one. Two runs of the
-# same jobs are resampled by the same draws: what both had in common is not part of their
-# difference.
-
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,5 +1,7 @@
 """Variants compared with today's configuration: every measure, its change, and the users
 affected.
+
+The variants of a study: the current cluster, each change alone, all together, and grids over them.
 """
 
 from __future__ import annotations
@@ -51,10 +53,6 @@ from .workers import Lost, results_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-# The variants of a study: the current cluster, each change alone, all together, and grids over
-# them.
 
 
 #: Name of the unchanged configuration.

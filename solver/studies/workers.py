@@ -1,4 +1,8 @@
-"""Tasks on local processes: results in the order of completion, also if a process dies."""
+"""Tasks on local processes: results in the order of completion, also if a process dies.
+
+Tasks on a Dask cluster: its futures, its retries, its dashboard. Dask is an extra
+(`slotwise[cluster]`) and imported here alone.
+"""
 
 from __future__ import annotations
 
@@ -127,11 +131,6 @@ class _Job(Generic[T, R]):
 
     def __call__(self) -> R | None:
         return self.work(self.task, _stop)
-
-
-# Tasks on a Dask cluster: its futures, its retries, its dashboard.
-#
-# Dask is an extra (`slotwise[cluster]`) and imported here alone.
 
 
 #: Clusters of dask-jobqueue by the name of their scheduler; each has its section in its

@@ -4,6 +4,10 @@ A job never uses more later than at its start, so only the instants are examined
 jobs start or an advance reservation takes its slots. Conflicts among running jobs are not the
 plan's fault: only a planned job is ever blamed. But a host on which running jobs use more slots
 than it has is reported, because no plan can be checked on it.
+
+Checks of GPUs, from the texts of -gpu and GPU_REQ: number and kind. A GPU of a job is counted as
+its own, even if jobs might share one: the check is then never too strict, but a start may be later
+than necessary (GPU-03).
 """
 
 from __future__ import annotations
@@ -227,11 +231,6 @@ def _reserved_names(jobs: list[Holding]) -> list[str]:
     """Return the resources that the jobs reserve, in their order, without repeats."""
     names = [item.resource for job in jobs for part in job.parts for item in part.reservations]
     return list(dict.fromkeys(names))
-
-
-# Checks of GPUs, from the texts of -gpu and GPU_REQ: number and kind. A GPU of a job is counted as
-# its own, even if jobs might share one: the check is then never too strict, but a start may be
-# later than necessary (GPU-03).
 
 
 _MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3, "E": 1024**4}

@@ -290,9 +290,6 @@ def status(facts: Facts) -> Iterator[Violation]:
                 yield Violation("status", text, entry.job, "", entry.start)
 
 
-# Checks of bounds and proofs by examples: a job that could start before its bound.
-
-
 #: Maximum number of moves in all, and for one job: each is a check of the whole plan.
 MAX_MOVES, MAX_OF_A_JOB = 40, 3
 #: Maximum number of entries in all these checks.

@@ -51,9 +51,6 @@ def shown(amount: float) -> str:
     return f"{amount:.6f}".rstrip("0").rstrip(".")
 
 
-# Used slots and compute units as arrays, for checks of all hosts together.
-
-
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

@@ -254,9 +254,6 @@ def _used(
     return own
 
 
-# Loans: use of idle guaranteed resources by other jobs, by LOAN_POLICIES.
-
-
 def _comes_last(facts: Facts, found: Guaranteed, job: Job) -> bool:
     """Return whether a job may be the last of its second: on a loan, or without guarantees."""
     return facts.queues[job.queue].ignores_guarantees or _may_have_loan(facts, found.pool, job)

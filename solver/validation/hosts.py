@@ -1,4 +1,8 @@
-"""Which hosts may hold a job at all: status, select, lists of hosts, resources that are there."""
+"""Which hosts may hold a job at all: status, select, lists of hosts, resources that are there.
+
+Availability of hosts at an instant, given load and past starts. An allocation proposed by the
+validator must be possible for the scheduler, so a host that may be closed counts as closed.
+"""
 
 from __future__ import annotations
 
@@ -117,10 +121,6 @@ def static_value(facts: Facts, name: str, host: Host) -> float | str | None:
 
 def _listed(facts: Facts, host: str, names: list[str]) -> bool:
     return "others" in names or host in facts.expand(names)
-
-
-# Availability of hosts at an instant, given load and past starts. An allocation proposed by the
-# validator must be possible for the scheduler, so a host that may be closed counts as closed.
 
 
 def may_be_closed(facts: Facts, holding: Holding, host: str) -> bool:

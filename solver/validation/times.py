@@ -1,4 +1,9 @@
-"""When a planned job starts and ends: now, -b, the duration chain, windows (TBR-03, TBR-19)."""
+"""When a planned job starts and ends: now, -b, the duration chain, windows (TBR-03, TBR-19).
+
+Dependency conditions (-w): no job starts before its condition is true by the plan's own times. All
+jobs are assumed to succeed. Unknown tests - external(), ``!``, unknown jobs, a count that falls
+again - may be assumed true; a test for failure counts as the end of the job.
+"""
 
 from __future__ import annotations
 
@@ -168,11 +173,6 @@ def _open(facts: Facts, window: str, start: int, finish: int) -> bool:
     if not window or start >= finish:
         return True
     return open_periods(window, facts.instance.origin, start, finish) == ((start, finish),)
-
-
-# Dependency conditions (-w): no job starts before its condition is true by the plan's own times.
-# All jobs are assumed to succeed. Unknown tests - external(), ``!``, unknown jobs, a count that
-# falls again - may be assumed true; a test for failure counts as the end of the job.
 
 
 _INFINITE = math.inf

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
 from slotwise.cli.listing import JobChoice, Listing, listing_of
+from slotwise.cli.top.about import head_lines
 from slotwise.cli.top.page import TopApp
 from slotwise.cli.watched import WatchedSource
 from slotwise.solver.outlook.outlook import outlook
@@ -42,8 +44,9 @@ def test_rows_say_what_the_outlook_says(listing: Listing) -> None:
 def test_once_filters_and_sorts() -> None:
     done = slotwise("top", "--example", "site", "--once", "--sort", "slots", "-q", "queue1")
     lines = done.stdout.splitlines()
-    assert lines[1].endswith("[1 listed: sorted by slots, queue queue1]")
-    assert [line.split()[0] for line in lines[4:] if line.strip()] == ["209"]
+    head = lines.index(next(line for line in lines if line.startswith("10 pending")))
+    assert lines[head].endswith("[1 listed: sorted by slots, queue queue1]")
+    assert [line.split()[0] for line in lines[head + 3 :] if line.strip()] == ["209"]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_the_page_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         file.write_text(good.replace("id: small", "id: other"), encoding="utf-8")
         await page.shows(" other  user", without="stale")
         await page.press("h")
-        assert "sort by the next column" in await page.shows("AS CONFIGURED: time until")
+        await page.shows("sort by the next column", "CONFIGURED: when the simulated scheduler")
         await page.press("q", "q")
 
     assert on_page(file, steps).return_code == 0
@@ -156,6 +159,35 @@ def test_a_long_explanation_says_what_is_done(
     file = tmp_path / EXAMPLE.name
     file.write_text(EXAMPLE.read_text("utf-8"), encoding="utf-8")
     assert on_page(file, steps).return_code == 0
+
+
+def test_a_wide_page_has_the_chosen_job_beside_the_table() -> None:
+    """Slots in use, times of the clock, the explanation as it comes, free slots, a copied line."""
+    file = sw.example("tutorial")
+
+    async def steps(page: Page) -> None:
+        await page.shows("[████████████████████] 24/24 used  24h ███", "7 pending: 2 held back")
+        shown = await page.shows("WHAT WOULD HELP", "1  bmod -n 2 110: starts 09:30, 4h earlier")
+        row = next(line for line in shown.splitlines() if line.startswith(" 110 "))
+        assert row.split()[:7] == ["110", "carla", "normal", "12", "13:30", "11:30", "2h"]
+        assert "job 110 starts 13:30:11" in shown.splitlines()[3], "beside the head of the table"
+        await page.press("1", "t")
+        assert page.app.clipboard == "bmod -n 2 110"
+        await page.shows("4h 30m")
+        await page.press("w")
+        await page.shows("FREE SLOTS", "nothing could start now without delaying a job")
+        await page.press("escape", "q")
+
+    on_page(file, steps, 160)
+
+
+def test_hosts_that_take_no_jobs_are_named_with_their_status() -> None:
+    instance = sw.load(EXAMPLE)
+    first, *others = instance.cluster.hosts
+    down = replace(first, status="unavail", name="h\x1b[1m")
+    found = replace(instance, cluster=replace(instance.cluster, hosts=(down, *others)))
+    listing = Listing(found, ())
+    assert "not in use: h\\x1b[1m (unavail)" in list(head_lines("now", listing, JobChoice()))
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
 from slotwise.solver.availability import profile, running_profile
 from slotwise.solver.availability.resources import SLOTS, Amounts
-from slotwise.solver.availability.running_profile import Residual, RunningProfile
+from slotwise.solver.availability.running_profile import Residual
 from slotwise.solver.placement import single, supply
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import backfill, cycle, cycle_state, reserved_profile, reserving
+from slotwise.solver.scheduler import backfill, cycle, cycle_state, reserved_profile
 from slotwise.solver.scheduler.cycle_reservations import JobReservation
 from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.simulation import simulate
@@ -29,8 +29,6 @@ def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cycle, "can_any_start", lambda *_: True)
     monkeypatch.setattr(cycle, "is_last_cycle_valid", lambda *_: False)
     monkeypatch.setattr(cycle_state, "BackfillRows", OneByOne)
-    monkeypatch.setattr(RunningProfile, "only_ends", False)
-    monkeypatch.setattr(reserving, "_FIRST_ENDS", 1)
     of_many_hosts(monkeypatch, 1 << 30)
 
 

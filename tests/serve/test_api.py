@@ -298,7 +298,17 @@ def test_every_answer_forbids_foreign_scripts(quiet: Lab) -> None:
 
 def test_the_interface_describes_itself(quiet: Lab, asking: Lab) -> None:
     found = get(quiet.app, "/openapi.json").data
-    wanted = {"/jobs", "/jobs/{job}", "/plan", "/ask", "/slots", "/accuracy", "/events", "/healthz"}
+    wanted = {
+        "/jobs",
+        "/jobs/{job}",
+        "/plan",
+        "/ask",
+        "/slots",
+        "/feed.atom",
+        "/accuracy",
+        "/events",
+        "/healthz",
+    }
     assert wanted | {"/metrics"} == set(found["paths"])
     schema = found["components"]["schemas"]
     bodies = {

@@ -1,4 +1,9 @@
-"""Files to logical lines: comments, continuations, ``#INCLUDE``, ``#if`` … ``#endif``."""
+"""Files to logical lines: comments, continuations, ``#INCLUDE``, ``#if`` … ``#endif``.
+
+Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)``. They are joined by
+``&&``, ``||``, ``!`` and brackets. Every function raises ValueError with a sentence that says what
+would be right.
+"""
 
 from __future__ import annotations
 
@@ -80,12 +85,6 @@ class Problems:
     def add(self, place: Place, message: str, label: str = "") -> None:
         """Add one problem; label: section and key such as ``Queue.RUNLIMIT``."""
         self.found.append(Problem(message, place.file, place.line, label))
-
-
-# Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)``.
-#
-# They are joined by ``&&``, ``||``, ``!`` and brackets. Every function raises ValueError with a
-# sentence that says what would be right.
 
 
 _TOKEN = re.compile(r"\s*(?:(&&|\|\||!|\(|\))|([A-Za-z_]\w*)\s*\(([^()]*)\))")

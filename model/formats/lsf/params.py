@@ -1,4 +1,8 @@
-"""lsb.params and lsf.conf: parameters of the whole cluster."""
+"""lsb.params and lsf.conf: parameters of the whole cluster.
+
+What is known of LSF's parameters: which have a counterpart, which change answers, which not. Names
+and meanings are those of the LSF 7 and 10.1 configuration references.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,6 @@ from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
 from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, number
 from .lines import Place, Problems, Value
-
-# What is known of LSF's parameters: which have a counterpart, which change answers, which not.
-#
-# Names and meanings are those of the LSF 7 and 10.1 configuration references.
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:

@@ -113,9 +113,6 @@ def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping
     }
 
 
-# What ``lshosts -w`` prints: processors, memory and models, which no configuration file says.
-
-
 #: Columns of every lshosts that lists hosts; its other tables have others.
 _COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
 

@@ -1,4 +1,14 @@
-"""Jobs as ``bjobs -json``, ``bjobs -l`` and ``bjobs -UF`` print them."""
+"""Jobs as ``bjobs -json``, ``bjobs -l`` and ``bjobs -UF`` print them.
+
+The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for. ``Job
+<1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in neither list
+below is told: it may have a say in the job's start.
+
+The lines of ``bjobs -l`` as they were before they were wrapped. bjobs breaks its lines at a fixed
+column, in the middle of a word where it falls there, and begins the next one below the text behind
+the time stamp: 21 blanks, or 26 where LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from
+the file. ``-UF`` does not wrap.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +25,6 @@ from .bqueues import stated
 from .printed_facts import columns, is_told, needed, read_parts
 from .reading import Cells, Reading, Touched, json_records
 from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
-
-# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
-#
-# ``Job <1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in
-# neither list below is told: it may have a say in the job's start.
-
 
 #: A value ends where a comma, a semicolon or another value follows.
 _END = re.compile(r">(?=\s*(?:[,;<]|$))")
@@ -74,13 +78,6 @@ def unread(sentence: str) -> list[str]:
         if word and word not in READ and word not in SILENT and not _SLOTS.fullmatch(word):
             found.append(name)
     return found
-
-
-# The lines of ``bjobs -l`` as they were before they were wrapped.
-#
-# bjobs breaks its lines at a fixed column, in the middle of a word where it falls there, and
-# begins the next one below the text behind the time stamp: 21 blanks, or 26 where
-# LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from the file. ``-UF`` does not wrap.
 
 
 #: A line that begins with a time, up to the text behind it.

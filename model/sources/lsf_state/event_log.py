@@ -2,6 +2,11 @@
 
 Only jobs that are not finished are kept, and the last that have ended, since they may be requeued;
 so a log of any length takes the memory of the cluster's busiest moment.
+
+When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation. `badmin
+hclose` and `hopen` (HOST_CTRL) close and open a host. The daemon writes how many hosts its
+configuration has (MBD_START). Where a log names more, the others came and went - hosts of a cloud,
+borrowed hosts: each is there from the first record that names it until its last job has ended.
 """
 
 from __future__ import annotations
@@ -384,14 +389,6 @@ def _beyond_runlimit(
         if limit is not None and asked > limit >= asked / factors[job.id]:
             return f"as RUNLIMIT of queue {job.queue} shows, which job {job.id} would exceed"
     return ""
-
-
-# When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation.
-#
-# `badmin hclose` and `hopen` (HOST_CTRL) close and open a host. The daemon writes how many hosts
-# its configuration has (MBD_START). Where a log names more, the others came and went - hosts of a
-# cloud, borrowed hosts: each is there from the first record that names it until its last job has
-# ended.
 
 
 @dataclass(slots=True)

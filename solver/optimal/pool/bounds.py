@@ -1,5 +1,20 @@
 """Lower bounds of one pool: feasible mixtures of jobs, prices of processors, and the linear
 relaxation that yields these prices.
+
+Lagrangian bounds: processors cost money, jobs buy the cheapest window. For any prices per
+processor-second that are >= 0,
+
+    sum over jobs of min over starts (own cost + price of the window)  -  price of everything
+    there is
+
+is a lower bound of the best plan. Duals are integers on a grid of time buckets, one row for each
+*dual feasible function* of sizes, so the bound is evaluated exactly, in integers: it is valid
+whatever made the prices.
+
+Such a function gives a job of size p the demand a(p); what is there of it with c processors free is
+the largest sum of a over jobs that fit into c together. With a(p) = p that is the energy argument,
+with capacity rounded down to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at
+a time".
 """
 
 from __future__ import annotations
@@ -114,23 +129,6 @@ def _integral(weights: Floats) -> Ints:
     if denominator <= FINE and np.allclose(whole, weights * denominator, atol=1e-6):
         return np.asarray(whole, dtype=np.int64)
     return np.asarray(np.rint(weights * FINE), dtype=np.int64)
-
-
-# Lagrangian bounds: processors cost money, jobs buy the cheapest window.
-#
-# For any prices per processor-second that are >= 0,
-#
-#     sum over jobs of min over starts (own cost + price of the window)  -  price of everything
-#     there is
-#
-# is a lower bound of the best plan. Duals are integers on a grid of time buckets, one row for
-# each *dual feasible function* of sizes, so the bound is evaluated exactly, in integers: it is
-# valid whatever made the prices.
-#
-# Such a function gives a job of size p the demand a(p); what is there of it with c processors
-# free is the largest sum of a over jobs that fit into c together. With a(p) = p that is the
-# energy argument, with capacity rounded down to what sizes can fill; with a(p) = [p > c/2], "one
-# of the large ones at a time".
 
 
 #: Upper limit for the sum of all prices of a system, so that sums fit into 64 bits.

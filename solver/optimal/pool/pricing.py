@@ -71,9 +71,6 @@ def _jumps(count: int) -> Iterator[int]:
         span *= 2
 
 
-# Good prices for a problem: choose a grid, solve the relaxation, add packing rows while they pay.
-
-
 #: Maximum number of buckets times kinds of jobs in a program with all starts, and the minimum
 #: number of buckets.
 MAX_CELLS = 25_000

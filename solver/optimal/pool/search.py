@@ -1,4 +1,7 @@
-"""Search for better plans of a pool: over orders of jobs, within a budget, in two processes."""
+"""Search for better plans of a pool: over orders of jobs, within a budget, in two processes.
+
+The orchestrator: a first plan, then proof and improvement in alternation, until proved or stopped.
+"""
 
 from __future__ import annotations
 
@@ -410,10 +413,6 @@ def main() -> None:
     die_with(os.getppid())  # If the caller has already exited, the input is already at its end.
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         serve(sys.stdin.buffer, sys.stdout.buffer)
-
-
-# The orchestrator: a first plan, then proof and improvement in alternation, until proved or
-# stopped.
 
 
 DEFAULT_LIMIT = 10.0

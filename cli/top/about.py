@@ -1,0 +1,112 @@
+"""Texts of the page: the cluster above the table, and the chosen job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ...model.display import day_clock_text, duration_text, iso_time, wall_clock
+from ...model.escaping import printable
+from ...model.slurm_words import change_text, family_text
+from ...solver.advice.diagnosis.records import page_of
+from ...solver.pending_reasons import counted
+from ..brief import command_of
+from ..listing import JobChoice, ListedJob, Listing
+from ..tables import strip_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...model.instance import Instance
+    from ...solver.advice.explain import Explanation
+
+#: Columns of a terminal from which on all columns are shown, and the chosen job right of the table.
+ALL, WIDE = 100, 140
+#: Maximum number of kinds of hosts, of hosts that take no jobs, and of changes that are shown.
+MAX_KINDS, MAX_DOWN, MAX_CHANGES = 4, 4, 3
+#: Characters of a bar.
+BAR = 20
+_TITLES: Final = {
+    "job": "JOB", "user": "USER", "queue": "QUEUE", "slots": "SLOTS", "configured": "CONFIGURED",
+    "possible": "COULD START", "earlier": "EARLIER", "state": "STATE", "waits for": "WAITS FOR",
+}  # fmt: skip
+#: Shown until the explanation is there.
+PLANNING: Final = "planning what would start it earlier"
+
+
+def titles(width: int) -> dict[str, str]:
+    """Return the columns of a page of this width, each with its title."""
+    hidden = () if width >= ALL else ("queue", "earlier")
+    return {name: title for name, title in _TITLES.items() if name not in hidden}
+
+
+def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterator[str]:
+    """Yield the size of the cluster, slots in use by kind of hosts, and jobs by state."""
+    if listing is None:
+        yield printable(title)
+        return
+    instance, cluster = listing.instance, listing.instance.cluster
+    parts = [counted(len(cluster.hosts), "host")]
+    parts.append(counted(sum(host.slots for host in cluster.hosts), "slot"))
+    parts.append(f"{len(instance.running)} running")
+    if instance.origin is not None:
+        found = wall_clock(instance.origin, instance.now)
+        as_of = iso_time(instance.origin, instance.now) if found is None else f"{found:%d %b %H:%M}"
+        parts.insert(0, f"as of {as_of}")
+    yield f"{printable(title)}  {family_text(instance, ', '.join(parts))}"
+    yield from usage_lines(listing)
+    if down := [host for host in cluster.hosts if not host.takes_jobs]:
+        names = ", ".join(f"{host.name} ({host.status})" for host in down[:MAX_DOWN])
+        more = f" and {len(down) - MAX_DOWN} more" if len(down) > MAX_DOWN else ""
+        yield printable(f"not in use: {names}{more}")
+    states = ", ".join(f"{many} {state}" for state, many in sorted(listing.states.items()))
+    more = f"  [{len(choice.of(listing.jobs))} listed: {choice.text()}]" if choice.text() else ""
+    yield (
+        f"{len(listing.jobs)} pending: {states}{printable(more)}" if states else "no job is pending"
+    )
+
+
+def usage_lines(listing: Listing) -> Iterator[str]:
+    """Yield for each kind of hosts a bar of its slots in use, and a strip of the next 24 hours."""
+    kinds = listing.usage[:MAX_KINDS]
+    wide = max((len(item.kind) for item in kinds), default=0)
+    digits = max((len(str(item.capacity)) for item in kinds), default=0)
+    for item in kinds:
+        size = max(1, item.capacity)
+        used = item.capacity - item.free[0]
+        bar = ("█" * round(BAR * used / size)).ljust(BAR, "·")
+        strip = strip_text(1 - free / size for free in item.free)
+        count = f"{used:>{digits}}/{item.capacity:>{digits}} used"
+        yield printable(f"{item.kind:<{wide}} [{bar}] {count}  24h {strip}")
+    if len(listing.usage) > MAX_KINDS:
+        yield f"and {counted(len(listing.usage) - MAX_KINDS, 'kind')} of hosts more"
+
+
+def job_lines(
+    instance: Instance, job: ListedJob, found: Explanation | str, commands: Sequence[str]
+) -> Iterator[str]:
+    """Yield the sentences on a job. found: its explanation, or how far that is."""
+    yield from job.lines
+    if isinstance(found, str):
+        yield from ("", found or f"{PLANNING} …")
+        return
+    yield from ("", "WHAT WOULD HELP, any one of these") if found.suggestions else ()
+    for number, item in enumerate(found.suggestions[:MAX_CHANGES]):
+        start = day_clock_text(instance, item.start, item.gain or 0)
+        gain = "" if item.gain is None else f", {duration_text(item.gain)} earlier"
+        line = commands[number] or change_text(instance, item.change)
+        yield f"{number + 1}  {line}: starts {start}{gain}"
+    pages = () if found.diagnosis is None else page_of(instance, found.diagnosis).verdicts
+    remedies = [remedy for verdict in pages for remedy in verdict.remedies]
+    for remedy in remedies[:MAX_CHANGES]:
+        yield f"-  an administrator could change {'; '.join(remedy.lines)}: {remedy.gives}"
+    yield from ("", "WHY NOT EARLIER") if found.obstacles else ()
+    for part in found.obstacles:
+        until = "" if part.until is None else f" to {day_clock_text(instance, part.until)}"
+        yield f"{day_clock_text(instance, part.first)}{until}: {part.reason}"
+
+
+def commands_of(instance: Instance, job: str, found: Explanation | str) -> list[str]:
+    """Return the command for each change that would help, "" if there is none."""
+    changes = [] if isinstance(found, str) else found.suggestions[:MAX_CHANGES]
+    return [command_of(instance, job, item.change) for item in changes]
