@@ -179,8 +179,6 @@ class ReservedProfile:
         #: Allocations known to be too full for jobs that may not backfill.
         self._forever = None if base.full_windows is None else base.full_windows.extended()
         self._backfilled = Profile(base.table, base.now)
-        #: Last reservations, none of which has an allocation: only the profiles need them.
-        self._unplaced: list[JobReservation] = []
         #: Fixed reservations that the two profiles before do not have yet, each with its sign.
         self._missing: list[tuple[FixedReservation, int]] = []
         self._steady: dict[int, FixedReservation] = {}
@@ -203,16 +201,6 @@ class ReservedProfile:
 
     def add_reservation(self, reservation: JobReservation) -> None:
         """Add a reservation whose allocation is already in `plain`."""
-        self._unplaced.append(reservation)
-        if reservation.start is not None:
-            self._add_unplaced()
-
-    def _add_unplaced(self) -> None:
-        for reservation in self._unplaced:
-            self._add(reservation)
-        self._unplaced.clear()
-
-    def _add(self, reservation: JobReservation) -> None:
         self._sequence.add(reservation)
         self._unlimited = None
         steady = fixed_reservation(reservation, self.plain, self.now, before=self._counted)
@@ -233,7 +221,6 @@ class ReservedProfile:
 
     def add_planned(self, demand: Demand, start: Start) -> None:
         """Update the profile after a planned start was added to `plain`."""
-        self._add_unplaced()
         allocate_start(self._all, demand, start)
         for fixed in (self.fixed, self._unlimited):
             for profile in () if fixed is None else fixed.changed():
@@ -308,7 +295,6 @@ class ReservedProfile:
 
     def _complete(self) -> None:
         """Subtract the missing fixed reservations: many a guard is only asked which are fixed."""
-        self._add_unplaced()
         rows = ReservationRows(self.plain.table)
         for steady, sign in self._missing:
             slots = {host: sign * count for host, count in steady.slots.items()}
