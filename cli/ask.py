@@ -26,6 +26,7 @@ from .outlook_text import (
     submitted_as,
 )
 from .process import Exit, cancel_on_signal, left_of
+from .render import paragraphs
 from .selection import Selection
 from .source import Source
 from .tables import (
@@ -275,17 +276,8 @@ def answer_output(
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
         likely = tuple(TIMES) if answer.forecast else ()
-        columns = (
-            "as_asked",
-            *answer.options,
-            "start",
-            "finish",
-            *likely,
-            "allocation",
-            "waits_for",
-        )
-        columns += ("exact_fit",)
         times = ("start", "finish", *likely)
+        columns = ("as_asked", *answer.options, *times, "allocation", "waits_for", "exact_fit")
         columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, times))
         return csv_text(columns, [{name: row.get(name, "") for name in columns} for row in rows])
     return _text(instance, answer, top, wide)
@@ -299,18 +291,16 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if answer.elements != 1:
         text = paragraph(_array_text(clock, answer), instance=instance)
     if answer.outlook is not None:
-        told = start_lines(clock, who, answer.outlook, wide)
-        text += "".join(paragraph(line, instance=instance) for line in told)
+        text += paragraphs(start_lines(clock, who, answer.outlook, wide), instance)
     if answer.outlook is None or answer.method != "configured":
         text += paragraph(placed_text(clock, who, found, answer.method, wide), instance=instance)
     text += paragraph(submitted_as(instance, answer), instance=instance)
     if found.waits_for and found.start is not None:
         text += paragraph(found.waits_for, instance=instance)
-    asked = (f"requirement: {section}" for section in answer.requirement)
-    text += "".join(paragraph(line, instance=instance) for line in asked)
+    text += paragraphs((f"requirement: {section}" for section in answer.requirement), instance)
     if answer.outlook is not None:
         told = caution_lines(answer.outlook, answer.method, answer.omissions)
-        text += "".join(paragraph(line, instance=instance) for line in told)
+        text += paragraphs(told, instance)
     if found.exact_fit:
         text += paragraph(f"the job {found.exact_fit}")
     for item in answer.suggestions:

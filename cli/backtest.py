@@ -23,6 +23,7 @@ from .options import (
     from_stdin,
     print_note,
     progress_bar,
+    study_bar,
 )
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .pictures import check_library, drawing, picture
@@ -234,16 +235,10 @@ def _ask(replayed: PastLog, cancel: Cancel, how: Sampling) -> Questions:
     from ..solver.budget import OutOfTime
     from ..solver.forecast.backtest import backtest
 
-    done = [0]
-    with progress_bar("asking", how.questions, lambda: (done[0], 0)) as show:
-
-        def answered(count: int) -> None:
-            done[0] = count
-            show()
-
+    with study_bar("asking", how.questions) as step:
         options = values_of(how, "samples", "seed", "workers") | {"jobs": how.questions}
         try:
-            return backtest(replayed, **options, tell=answered, stop=cancel.is_set)
+            return backtest(replayed, **options, tell=lambda _: step(), stop=cancel.is_set)
         except OutOfTime:
             cancel.leave()  # there is no limit: it was a signal
 

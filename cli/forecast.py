@@ -13,7 +13,7 @@ import typer
 from ..model.display import WrittenTimes, clock_text, duration_text, with_stamps
 from ..model.errors import InputError, Problem
 from .declare import command, option, taking, values_of
-from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, progress_bar, seconds_of
+from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of, study_bar
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, policy_option
@@ -170,19 +170,13 @@ def _drawn(
     from ..solver.budget import OutOfTime
     from ..solver.forecast.of_instance import forecast as forecast_jobs
 
-    done = [0]
-    with progress_bar("calibrating", calibrate or 0, lambda: (done[0], 0)) as show:
-
-        def answered(count: int) -> None:
-            done[0] = count
-            show()
-
+    with study_bar("calibrating", calibrate or 0) as step:
         try:
             return forecast_jobs(
                 instance,
                 history,
                 calibrate=calibrate,
-                tell=answered,
+                tell=lambda _: step(),
                 should_stop=cancel.is_set,
                 **options,
             )

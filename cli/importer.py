@@ -318,7 +318,8 @@ def swf(
     last = max(starts[int(n)] + int(run) for n, run in zip(log.job, log.run_time, strict=True))
     time = last if at == "end" else _second_of_log(at, found, first, last)
     moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
-    instance = replace(_of_pool(moment, base), origin=_origin_of(found))
+    origin = None if found.origin is None else found.origin.isoformat()
+    instance = replace(_of_pool(moment, base), origin=origin)
     written.write(_with_precedences(instance, log, starts))
 
 
@@ -378,10 +379,6 @@ def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, in
 
     pending, future = tuple(map(waits, instance.pending)), tuple(map(waits, instance.future))
     return replace(instance, pending=pending, future=future)
-
-
-def _origin_of(log: SwfLog) -> str | None:
-    return None if log.origin is None else log.origin.isoformat()
 
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:

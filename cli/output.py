@@ -35,7 +35,7 @@ from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from ..model.escaping import csv_lines
 from .declare import option
-from .options import interval_of
+from .options import interval_of, print_note
 from .process import Exit
 
 if TYPE_CHECKING:
@@ -462,3 +462,12 @@ class Checkpoints:
         assert self.path is not None
         with whole_file(self.path) as file:
             file.write(state.encode())
+
+    def leave(self, done: str, state: Callable[[], str]) -> NoReturn:
+        """Write what `state` gives, if there is a path, say what was done, and exit with code 3."""
+        if self.path is None:
+            print_note(f"{done}; nothing was written (no --checkpoint)")
+        else:
+            self.write(state())
+            print_note(f"{done}; go on with --resume {self.path}")
+        raise typer.Exit(Exit.STOPPED)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -35,7 +35,7 @@ from .output import (
     write_text,
 )
 from .pictures import check_library
-from .process import Cancel, Exit, cancel_on_signal
+from .process import Cancel, cancel_on_signal
 from .tables import csv_rows, dashed, plain_metric, text_table
 
 if TYPE_CHECKING:
@@ -466,15 +466,12 @@ def _load(path: Path, **options: Any) -> Checkpoint:
     return saved
 
 
-def _stop(session: Replay, checkpoints: Checkpoints) -> None:
+def _stop(session: Replay, checkpoints: Checkpoints) -> NoReturn:
     """Leave the state where it was asked for, and with exit code 3."""
-    done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
-    if checkpoints.path is None:
-        print_note(f"{done} ended; nothing was written (no --checkpoint)")
-    else:
-        checkpoints.write(session.checkpoint().to_json())
-        print_note(f"{done} ended; go on with --resume {checkpoints.path}")
-    raise typer.Exit(Exit.STOPPED)
+    jobs = f"{session.finished} of {len(session.workload)} jobs ended"
+    checkpoints.leave(
+        f"stopped at {session.now} s with {jobs}", lambda: session.checkpoint().to_json()
+    )
 
 
 def _progress(session: Replay) -> AbstractContextManager[Callable[[], None]]:

@@ -14,7 +14,7 @@ import typer
 
 from ..model.errors import InputError, Problem, report
 from ..model.slurm_words import title_text
-from .declare import argument, command, option, spelled, taking, values_of
+from .declare import argument, command, option, taking, values_of
 from .options import (
     FORMAT_HELP,
     JOBS_FILE_HELP,
@@ -34,8 +34,8 @@ from .output import (
     whole_file,
     write_records,
 )
-from .process import Exit, cancel_on_signal
-from .source import LIVE, LIVE_ALONE, Source
+from .process import cancel_on_signal
+from .source import LIVE_ALONE, Source
 from .tables import (
     Column,
     ListingRow,
@@ -48,7 +48,6 @@ from .tables import (
 
 if TYPE_CHECKING:
     from ..model.changes import Change
-    from ..model.formats.file_format import FileFormat
     from ..model.instance import Instance
     from ..solver.fairshare.reports import ShareSeries
     from ..solver.scheduler.metrics import CycleFit, WaitComparison
@@ -86,23 +85,6 @@ class WorkloadOptions(LogReading):
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """The files of the command line, and what is said about them."""
-
-    file: Path
-    options: WorkloadOptions
-    #: The cluster of a log as an instance in memory, instead of the option's file.
-    site: Instance | None = None
-    #: Whether to print nothing.
-    quiet: bool = False
-
-    def tell(self, text: str) -> None:
-        """Print a remark on stderr."""
-        if not self.quiet:
-            print_note(text)
-
-
-@dataclass(frozen=True, slots=True)
 class Simulated:
     """A simulation and its input."""
 
@@ -114,44 +96,47 @@ class Simulated:
     of_lsf: bool = False
 
 
-def read(sources: Sources) -> Simulated:
-    """Return the whole input; warnings go to stderr.
+def workload(
+    file: Path, options: WorkloadOptions, *, site: Instance | None = None, quiet: bool = False
+) -> Simulated:
+    """Return the whole input; remarks go to stderr.
 
-    Raises InputError for bad files, and for an option that does not apply to the kind of file.
+    site: the cluster of a log as an instance in memory, instead of the option's file. quiet: print
+    no remark. Raises InputError for bad files, and for an option that does not apply to the kind of
+    file.
     """
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import check_readable
     from ..model.sources.registry import format_of
 
-    check_readable(sources.file)
-    found = format_of(sources.file)
-    _only_what_applies(sources, found)
-    asked, cluster = sources.options, sources.site
-    if asked.cluster is not None:
-        cluster = read_source(asked.cluster)
-    options = ReadOptions(asked.hosts, cluster, asked.keep_going, asked.limit)
-    contents = found.read(sources.file, options)
-    if asked.events is not None and not contents.of_lsf:
-        raise _idle(["events"], f"{found.kind}, which {sources.file} is")
+    check_readable(file)
+    found = format_of(file)
+    asked = values_of(options, "hosts", "cluster", "keep_going", "default_limit")
+    asked["cluster"] = asked["cluster"] or site
+    if idle := [name for name, value in asked.items() if value and name not in found.takes]:
+        raise _idle(idle, f"{found.kind}, which {file} is")
+    cluster = site if options.cluster is None else read_source(options.cluster)
+    contents = found.read(
+        file, ReadOptions(options.hosts, cluster, options.keep_going, options.limit)
+    )
+    if options.events is not None and not contents.of_lsf:
+        raise _idle(["events"], f"{found.kind}, which {file} is")
+    tell: Callable[[str], None] = (lambda _: None) if quiet else print_note
     for remark in contents.remarks:
-        sources.tell(remark)
+        tell(remark)
     instance = contents.instance
-    changes: list[Change] = []
-    if asked.events is not None:
-        changes += _lives(asked.events, instance, sources)
-    if asked.changes is not None:
-        from ..model.formats.changes import load_changes
-
-        changes += load_changes(asked.changes, instance)
-    return Simulated(instance, tuple(changes), contents.recorded, contents.of_lsf)
+    lives: Iterable[Change] = ()
+    if options.events is not None:
+        lives = _lives(options.events, instance, tell, keep_going=options.keep_going)
+    changes = (*lives, *changes_of(options, instance))
+    return Simulated(instance, changes, contents.recorded, contents.of_lsf)
 
 
-def _only_what_applies(sources: Sources, found: FileFormat) -> None:
-    asked = values_of(sources.options, "hosts", "cluster", "keep_going", "default_limit")
-    asked["cluster"] = asked["cluster"] or sources.site
-    idle = [name for name, value in asked.items() if value and name not in found.takes]
-    if idle:
-        raise _idle(idle, f"{found.kind}, which {sources.file} is")
+def changes_of(options: WorkloadOptions, instance: Instance) -> tuple[Change, ...]:
+    """Return the changes of the file of changes, () without one."""
+    from ..model.formats.changes import load_changes
+
+    return () if options.changes is None else tuple(load_changes(options.changes, instance))
 
 
 def _idle(names: list[str], kind: str) -> InputError:
@@ -160,7 +145,9 @@ def _idle(names: list[str], kind: str) -> InputError:
     return InputError(f"{said}: does not apply to {kind}")
 
 
-def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
+def _lives(
+    path: Path, instance: Instance, tell: Callable[[str], None], *, keep_going: bool
+) -> Iterable[Change]:
     """Yield the changes of hosts that lsb.events records: added, closed and opened."""
     from ..model.sources.log_lines import BadRecords, refused_records
     from ..model.sources.lsf_state.event_log import host_lives
@@ -169,21 +156,21 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     bad = BadRecords()
     lives = host_lives(read_events(path, bad, {}))
     problems: list[Problem] = bad.report()
-    if bad.count and not sources.options.keep_going:
+    if bad.count and not keep_going:
         raise refused_records(problems)
     for line in (*report(problems), *bad.told_cells()):
-        sources.tell(f"warning: {line}")
+        tell(f"warning: {line}")
     assert instance.origin is not None  # a log that takes --events has one
     zero = int(datetime.fromisoformat(instance.origin).timestamp())
     names = [host.name for host in instance.cluster.hosts]
     found = lives.changes(names, zero)
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
-    sources.tell(
+    tell(
         f"{path}: {passing} of {len(names)} hosts fail and return, {len(lives.controls)} times one "
         f"was closed or opened; {unnamed} hosts are not in it"
     )
-    return iter(found)
+    return found
 
 
 #: Columns of the table of waits: title and field, recorded and simulated side by side.
@@ -393,11 +380,6 @@ def run_loop(source: Source, options: LoopOptions) -> None:
     typer.echo(render(source.name, result, waits, fit, options.format))
 
 
-def workload(source: Path, options: LoopOptions) -> Simulated:
-    """Return the workload that a file gives the scheduler; remarks go to stderr."""
-    return read(Sources(source, options))
-
-
 def workload_of(source: Source, options: LoopOptions) -> Simulated:
     """Return the workload of a file, an example, this cluster or a folder of its listings."""
     path = None if source.is_live else source.path(WANTED)
@@ -407,12 +389,7 @@ def workload_of(source: Source, options: LoopOptions) -> Simulated:
     if idle := [name for name, value in of_logs.items() if value]:
         raise _idle(idle, f"{path or 'the cluster of this machine'}, which is not a log")
     instance = source.read_now()
-    changes: Sequence[Change] = ()
-    if options.changes is not None:
-        from ..model.formats.changes import load_changes
-
-        changes = load_changes(options.changes, instance)
-    return Simulated(instance, tuple(changes))
+    return Simulated(instance, changes_of(options, instance))
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
@@ -524,27 +501,13 @@ def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
     from ..solver.scheduler.checkpoints import save
 
     done = f"stopped at {session.world.now} s with {session.progress.started} jobs started"
-    if checkpoints.path is None:
-        print_note(f"{done}; nothing was written (no --checkpoint)")
-    else:
-        checkpoints.write(save(session))
-        print_note(f"{done}; go on with --resume {checkpoints.path}")
-    raise typer.Exit(Exit.STOPPED)
+    checkpoints.leave(done, lambda: save(session))
 
 
 def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     title = session.settings.reservation
     total = len(session.world.states) - len(session.instance.running)
     return progress_bar(title, total, lambda: (session.progress.started, session.world.now))
-
-
-@dataclass(frozen=True, slots=True)
-class OfReplay:
-    """Options of `slotwise replay`: understood only to say so."""
-
-    policy: str | None = option(None, "", hidden=True)
-    procs: str | None = option(None, "", hidden=True)
-    schedule_after: str | None = option(None, "", hidden=True)
 
 
 #: Kinds of input that can be simulated.
@@ -565,7 +528,6 @@ ORDER = (
 def simulate(
     source: Annotated[Source, taking(file=INPUT, live=LIVE_ALONE)],
     options: Annotated[LoopOptions, taking(ORDER)],
-    moved: OfReplay,
 ) -> None:
     """Run a cluster cycle by cycle as an LSF-style scheduler would; print the metrics.
 
@@ -574,11 +536,4 @@ def simulate(
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
 
-    file = LIVE if source.is_live else source.path(WANTED)
-    given = [f"{name} {value}" for name, value in spelled(moved).items() if value is not None]
-    if given:
-        raise InputError(
-            f"{' '.join(given)} belongs to the replay of an SWF log on one pool of processors: "
-            f"slotwise replay {file} {' '.join(given)}"
-        )
     run_loop(source, options)

@@ -15,7 +15,7 @@ from .declare import argument, command, option, taking
 from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of, study_bar
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Exit, cancel_on_signal
-from .simulate import LoopOptions, Simulated, Sources, fit_text, read
+from .simulate import LoopOptions, Simulated, changes_of, cycle_of, workload
 from .source import Source
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def prepared(question: Question) -> tuple[list[Variant], list[Run]]:
 
     Raises InputError with everything that is wrong, before anything is run.
     """
-    from ..solver.scheduler.metrics import fit_cycle
     from ..solver.scheduler.simulation import horizon
     from ..solver.studies.run import Run, RunOptions
     from ..solver.studies.whatif import combinations, read_wishes, variants
@@ -74,11 +73,7 @@ def prepared(question: Question) -> tuple[list[Variant], list[Run]]:
         raise InputError(f"--calibrate: {question.log} records no starts")
     until = horizon(today.instance, question.loop.until)
     options = RunOptions(cycle=question.loop.cycle, until=until)
-    fit = None
-    if today.of_lsf and question.loop.cycle is None:
-        fit = fit_cycle(today.instance, today.recorded, today.changes)
-    if fit is not None:
-        print_note(fit_text(fit))
+    if (fit := cycle_of(today, question.loop)) is not None:
         options = replace(options, cycle=fit.cycle)
     block = seconds_of(question.block, "--block")
     runs: list[Run] = []
@@ -118,13 +113,9 @@ def _check(question: Question) -> None:
 
 def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simulated:
     """Return the jobs on a site: the jobs of the log, or without a log the site's own."""
-    from ..model.formats.changes import load_changes
-
     if question.log is not None:
-        return read(Sources(question.log, question.loop, site=site, quiet=quiet))
-    happens = question.loop.changes
-    changes = () if happens is None else load_changes(happens, site)
-    return Simulated(site, tuple(changes))
+        return workload(question.log, question.loop, site=site, quiet=quiet)
+    return Simulated(site, changes_of(question.loop, site))
 
 
 def _of_variant(question: Question, variant: Variant) -> Simulated:

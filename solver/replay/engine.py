@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right, insort
 from typing import Any, ClassVar, Literal
 
 from ...model.workload import Workload, predecessors
+from ..optimal.pool.problem import StepProfile
 from ..scheduler.events import EventKind, EventQueue
 
 ScheduleAfter = Literal["event", "timestamp"]
@@ -209,17 +210,10 @@ class Engine(ABC):
         self.restore_policy(state["policy"])
 
 
-class ProcessorProfile:
-    """Free processors over time: `free[i]` over [times[i], times[i+1]), the last value without end.
+class ProcessorProfile(StepProfile):
+    """A profile whose neighbouring steps differ, so that the lists are as short as they can be."""
 
-    Neighbouring steps differ, so the lists are as short as they can be.
-    """
-
-    __slots__ = ("free", "times")
-
-    def __init__(self, times: list[int], free: list[int]) -> None:
-        self.times = times
-        self.free = free
+    __slots__ = ()
 
     def forget_before(self, now: int) -> None:
         """Drop the steps that ended at or before `now`."""
@@ -246,30 +240,6 @@ class ProcessorProfile:
             del times[last], free[last]
         if first > 0 and free[first] == free[first - 1]:
             del times[first], free[first]
-
-    def earliest(self, procs: int, duration: int, after: int) -> int:
-        """Return the first t >= `after` with `procs` processors free over [t, t + duration).
-
-        `procs` must not exceed the machine, which is all free in the end.
-        """
-        times, free = self.times, self.free
-        count = len(times)
-        i = bisect_right(times, after) - 1
-        start = after
-        while True:
-            if free[i] < procs:
-                i += 1
-                while free[i] < procs:
-                    i += 1
-                start = times[i]
-            end = start + duration
-            i += 1
-            while i < count and times[i] < end:
-                if free[i] < procs:
-                    break
-                i += 1
-            else:
-                return start
 
     def earlier(self, procs: int, duration: int, now: int, reserved: int) -> int:
         """Return an earlier start for a job that itself reserves `procs` over [reserved, reserved +

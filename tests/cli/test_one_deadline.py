@@ -36,7 +36,7 @@ def signalled(call):
 if where == "cycle":
     Cycle._process_queue = signalled(Cycle._process_queue)
 else:
-    simulate_loop.read = signalled(simulate_loop.read)
+    simulate_loop.workload = signalled(simulate_loop.workload)
 sys.argv[:] = ["slotwise", *sys.argv[3:]]
 main()
 """

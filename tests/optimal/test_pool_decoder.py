@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pool_problems import literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem
-from slotwise.solver.optimal.pool.problem import Decoder, StepProfile
+from slotwise.solver.optimal.pool.problem import Decoder
 
 
 @given(pool_problems(), st.randoms(use_true_random=False))
@@ -29,14 +29,6 @@ def test_decoding_by_start_starts_nothing_later(problem):
     first = Decoder(problem).plan(range(len(problem)))
     again = Decoder(problem).plan(np.argsort(first, kind="stable").tolist())
     assert (again <= first).all()
-
-
-def test_a_profile_can_be_taken_from_and_merged():
-    profile = StepProfile([0, 10], [4, 6])
-    profile.take(5, 2, 10)
-    assert (profile.times, profile.free) == ([0, 5, 10, 15], [4, 2, 4, 6])
-    profile.take(0, 2, 5)
-    assert profile.steps() == ([0, 10, 15], [2, 4, 6])
 
 
 def test_too_wide_jobs_and_bad_arrays_are_named_together():

@@ -74,31 +74,6 @@ class StepProfile:
             free[step] -= size
         return start
 
-    def take(self, start: int, size: int, duration: int) -> None:
-        """Reserve processors at a given start, without a check of the capacity."""
-        for step in range(self._split(start), self._split(start + duration)):
-            self.free[step] -= size
-
-    def steps(self) -> tuple[list[int], list[int]]:
-        """Return instants and free processors, with equal neighbours merged."""
-        kept = [
-            step
-            for step in range(len(self.times))
-            if step == 0 or self.free[step] != self.free[step - 1]
-        ]
-        return [self.times[step] for step in kept], [self.free[step] for step in kept]
-
-    def _split(self, instant: int) -> int:
-        """Return the index of the step that begins at ``instant``, after a split of the step before
-        if necessary.
-        """
-        step = bisect_right(self.times, instant) - 1
-        if self.times[step] == instant:
-            return step
-        self.times.insert(step + 1, instant)
-        self.free.insert(step + 1, self.free[step])
-        return step + 1
-
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 SmallInts: TypeAlias = npt.NDArray[np.int32]
@@ -361,12 +336,9 @@ class Decoder:
             )
         )
 
-    def starts(self, order: Iterable[int], fixed: StepProfile | None = None) -> list[int]:
-        """Return the start of each job in the sequence of the order, given the plan ``fixed`` if
-        there is one.
-        """
-        profile = (fixed or self._profile).copy()
-        place, jobs = profile.place, self._jobs
+    def starts(self, order: Iterable[int]) -> list[int]:
+        """Return the start of each job in the sequence of the order."""
+        place, jobs = self._profile.copy().place, self._jobs
         return [place(*jobs[job]) for job in order]
 
     def plan(self, order: Sequence[int]) -> Ints:
