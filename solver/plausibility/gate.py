@@ -334,9 +334,8 @@ def unexplained(
     if not known:
         return
     begun = started_now(replace(instance, omissions=()), Budget()) & known.keys()
-    later = {job for job in begun if (known[job].start or 0) > instance.now + _SLACK}
-    if later and instance.params.of_slurm:
-        later -= _planned_alike(instance, known, later)
+    later = {job for job, item in known.items() if (item.start or 0) > instance.now + _SLACK}
+    later = _planned_earlier(instance, known, later) if instance.params.of_slurm else later & begun
     who = "Slurm" if instance.params.of_slurm else "LSF"
     texts: dict[str, dict[str, None]] = {}
     for job, item in known.items():
@@ -353,12 +352,15 @@ def unexplained(
         yield Omission(text, where=where, count=len(jobs), jobs=tuple(jobs))
 
 
-def _planned_alike(instance: Instance, known: dict[str, Statement], jobs: set[str]) -> set[str]:
-    """Return the jobs to which Slurm's own plan, made again, gives their printed start."""
+def _planned_earlier(instance: Instance, known: dict[str, Statement], jobs: set[str]) -> set[str]:
+    """Return those of some jobs that Slurm's own plan, made again, starts earlier than printed."""
+    if not jobs:
+        return set()
     plan = plan_as_slurm(replace(instance, omissions=()), Budget())
-    starts = {item.job: item.start for item in plan.reservations if item.job in jobs}
     return {
-        job
-        for job, start in starts.items()
-        if start is not None and abs(start - (known[job].start or 0)) <= NEAR
+        item.job
+        for item in plan.reservations
+        if item.job in jobs
+        and item.start is not None
+        and item.start < (known[item.job].start or 0) - NEAR
     }

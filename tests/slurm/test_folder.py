@@ -8,11 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+import slotwise as sw
 from slotwise import InputError, load
 from slotwise.cli.main import app
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.folder import read_folder, read_texts
 from typer.testing import CliRunner
+
+from tests.slurm.test_import import instance_of
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 pytestmark = pytest.mark.behaviour("SLU-01")
@@ -230,3 +233,50 @@ def test_an_unread_file_that_may_be_a_listing_leaves_nothing_proved(
     assert [text.split(" is not read")[0] for text in read_folder(folder).missing] == (
         [name] * counts
     )
+
+
+NODE = "NodeName=n1 CPUTot=8 CPUAlloc=8 RealMemory=9000 State=ALLOCATED Partitions=p"
+PART = "PartitionName=p Default=YES DefaultTime=01:00:00 MaxTime=1-0 Nodes=n1 State=UP"
+RUNS = (
+    "JobId=1 JobState=RUNNING UserId=a(1) Partition=p NumNodes=1 NumCPUs=8 NumTasks=8 "
+    "TRES=cpu=8,mem=1G,node=1 TimeLimit=01:00:00 StartTime=2026-03-02T09:30:00 "
+    "EndTime=2026-03-02T10:30:00 NodeList=n1"
+)
+WAITS = (
+    "JobId=2 JobState=PENDING UserId=b(2) Partition=p NumNodes=1-1 NumCPUs=8 NumTasks=8 "
+    "TRES=cpu=8,mem=4G,node=1 TimeLimit=00:10:00 MinMemoryNode=4G"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "proved", "start"),
+    [
+        ("", "", True, 1800),
+        ("State=ALLOCATED", "State=ALLOCATED+RESERVED", False, 1800),
+        ("State=ALLOCATED", "State=ALLOCATED*", False, None),
+        ("RealMemory", "CoreSpecCount=2 RealMemory", False, None),
+        ("DefaultTime=01:00:00 MaxTime=1-0", "DefaultTime=01:00:00 MaxTime=00:30:00", True, 1800),
+        ("State=UP", "State=UP MaxMemPerNode=1000", False, 1800),
+        ("State=UP", "State=UP MaxMemPerCPU=100", False, 1800),
+        ("State=UP", "State=UP MaxMemPerCPU=512 MaxMemPerNode=4096", True, 1800),
+        ("NodeList=n1", "NodeList=n9", False, 0),
+        (RUNS, f"{RUNS}\n{RUNS.replace('=1 ', '=3 ', 1)}", False, 1800),
+    ],
+)
+def test_what_a_listing_has_is_in_the_answer(
+    old: str, new: str, proved: bool, start: int | None
+) -> None:
+    """A node that is reserved or silent, cores set apart, memory beyond a partition's: the start
+    was proved. A default above the maximum, a job on a node that no input describes and two jobs
+    that share CPUs: the whole cluster was refused.
+    """
+    texts = {
+        "nodes": NODE, "part": PART, "jobs": f"{RUNS}\n{WAITS}",
+        "config": "Configuration data as of 2026-03-02T10:00:00\nSelectType = select/cons_tres\n"
+        "SelectTypeParameters = CR_CORE_MEMORY",
+        "sdiag": "sdiag output at Mon Mar 02 10:00:00 2026 (1772445600)",
+    }  # fmt: skip
+    row = sw.outlook(
+        instance_of({name: text.replace(old, new, 1) + "\n" for name, text in texts.items()})
+    )["2"]
+    assert (row.possible, row.proved) == (start, proved)

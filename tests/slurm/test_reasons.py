@@ -297,6 +297,18 @@ def test_a_later_start_than_the_next_cycle_is_told(reason: str, start: str, told
     assert plan(found, "optimal", effort=5)["10"].proved != told
 
 
+@pytest.mark.parametrize(
+    ("start", "told"), [("10:30:00", False), ("10:31:00", False), ("10:20:00", False),
+                        ("14:00:00", True)]
+)  # fmt: skip
+def test_a_later_start_than_that_of_its_plan_made_again_is_told(start: str, told: bool) -> None:
+    """Slurm starts it later than the end of the job in its way, for a reason that no input has."""
+    found = made(job(10, "Resources", start=f"2026-03-02T{start}"))
+    assert bool(said_of(found, "10")) == told
+    answer = plan(found, "optimal", effort=5)["10"]
+    assert (answer.start, answer.proved) == (1800, not told)
+
+
 def test_a_limit_holds_back_all_that_share_it() -> None:
     shared = "QOS=gold UserId=ann(1)"
     jobs = (

@@ -226,6 +226,30 @@ def test_tasks_of_a_node_are_the_room_that_each_node_has(
     assert bool([text for text in job.assumed if "tasks on" in text]) == told
 
 
+@pytest.mark.parametrize(
+    ("line", "start", "proved"),
+    [
+        ("-w n1,n2 -n 2", 3600, True),
+        ("-w n1,n2 -n 2 -c 2", 3600, True),
+        ("-w n1,n2 -N2 -n 2", 3600, True),
+        ("-w n1,n2 -n 4", 3600, False),
+        ("-w n1,n3 -n 4", 0, False),
+        ("-w n1 -n 6", 0, True),
+    ],
+)
+def test_a_job_has_all_nodes_that_it_lists(line: str, start: int, proved: bool) -> None:
+    """Two tasks on two listed nodes were planned on the first alone, now, proved."""
+    small = sw.loads("""
+format: slotwise/1
+params: {family: Slurm}
+hosts: [{name: "n[1-3]", slots: 4}]
+queues: [{name: cpu}]
+running: [{id: 1, queue: cpu, slots: 4, run_limit: 1h, start: 0, allocation: 4*n2}]
+""")
+    answer = sw.ask(small, f"sbatch {line} -t 10 --wrap x", method="optimal").line.answer
+    assert (answer.start, answer.proved) == (start, proved)
+
+
 def test_a_long_dash_on_a_line_is_no_script(live: sw.Instance) -> None:
     for line in ("srun \u2013n 2 a.out", "sbatch -n1 \u2014mem=4G job.sh"):
         with pytest.raises(InputError, match="begins with a long dash"):

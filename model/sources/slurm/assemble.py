@@ -149,6 +149,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         lsf_says=tuple(builder.said({job.id for job in pending})),
     )
     _check_use(instance, seen, notes)
+    _check_reserved(seen, notes)
     PriorityCheck(instance, seen, notes).run()
     made = acceptable(instance, notes)
     omissions = fit_to_write((*made.omissions, *notes.omissions))
@@ -204,7 +205,7 @@ class _SlurmJobs:
         """Return the jobs that have nodes."""
         running = [job for job in self.seen.jobs if is_running(job)]
         held = self._allocations(running)
-        found = tuple(self._run(job, held[job.full_id]) for job in running)
+        found = tuple(self._run(job, held[job.full_id]) for job in running if held[job.full_id])
         self._check_gres()
         return found
 
@@ -295,7 +296,28 @@ class _SlurmJobs:
                     f"(give squeue --json or scontrol show job -d)", hosts=unknown
                 )  # fmt: skip
         totals = {job.full_id: job.size.cpus for job in running}
-        return shared_out(listed, totals, self.facts.nodes, self.facts.unit)
+        found = shared_out(listed, totals, self.facts.nodes, self.facts.unit)
+        self._share_cpus([found[job.full_id] for job in running if "suspended" not in job.state])
+        return found
+
+    def _share_cpus(self, held: Sequence[dict[str, int]]) -> None:
+        """Lower the CPUs of jobs that share them (OverSubscribe=FORCE) to those of each node."""
+        used = Counter[str]()
+        for allocation in held:
+            used.update(allocation)
+        for name, count in used.items():
+            over = count - self.facts.nodes[name].cpus
+            if over > 0:
+                self.notes.touch(
+                    f"running jobs use {count} CPUs of {name}, which has {count - over}: taken as "
+                    "all in use until the last of them ends",
+                    hosts=(name,),
+                )
+            for allocation in held:
+                less = min(over, allocation.get(name, 1) - 1)
+                if less > 0:
+                    allocation[name] -= less
+                    over -= less
 
     def _held(self, seen: SlurmJob, allocation: dict[str, int], gpus: int) -> tuple[str, ...]:
         """Return memory, generic resources and licences of a running job with GPUs on each
@@ -542,6 +564,14 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
     if seen.size.memory_per_gpu:
         return seen.size.memory_per_gpu * count_of(seen.gres_held, "gpu")
     return (seen.size.memory_per_node or 0.0) * nodes
+
+
+def _check_reserved(seen: SlurmState, notes: Remarks) -> None:
+    """Note nodes that are reserved now by a reservation that no input has."""
+    listed = {name for item in seen.reservations for name in item.nodes}
+    flagged = {node.name for node in seen.nodes if "reserved" in node.state}
+    if missing := sorted(flagged - listed):
+        notes.touch(f"the reservation of {some(missing)}, which no input has", hosts=missing)
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:

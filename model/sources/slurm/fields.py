@@ -183,6 +183,7 @@ NODES = (
     _row("node", "state flags", "state_flags"),
     _row("node", "cpus", "cpus", "CPUTot"),
     _row("node", "usable cpus", "effective_cpus", "CPUEfctv"),
+    _row("node", "cores set apart", "specialized_cores", "CoreSpecCount"),
     _row("node", "cores per socket", "cores", "CoresPerSocket", one_or_more),
     _row("node", "threads", "threads", "ThreadsPerCore", one_or_more),
     _row("node", "memory", "real_memory", "RealMemory"),
@@ -206,10 +207,10 @@ NODES = (
         "last_busy next_state_after_reboot next_state_after_reboot_flags operating_system port "
         "power reason reason_changed_at reason_set_by_user reservation res_cores_per_gpu "
         "resume_after "
-        "slurmd_start_time slurmd_version sockets specialized_cores specialized_cpus suspend_time "
+        "slurmd_start_time slurmd_version sockets specialized_cpus suspend_time "
         "temporary_disk "
         "tls_cert_last_renewal topology tres tres_weighted version",
-        "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
+        "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment "
         "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
         "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
         "Port Reason "
@@ -238,6 +239,10 @@ PARTITIONS = (
     _row("partition", "memory per node", "defaults.partition_memory_per_node", "DefMemPerNode",
          size),
     _row("partition", "memory per cpu", "defaults.partition_memory_per_cpu", "DefMemPerCPU", size),
+    _row("partition", "max memory per node", "maximums.partition_memory_per_node",
+         "MaxMemPerNode", size),
+    _row("partition", "max memory per cpu", "maximums.partition_memory_per_cpu", "MaxMemPerCPU",
+         size),
     _row("partition", "qos", "qos.assigned", "QoS", text),
     _row("partition", "accounts", "accounts.allowed", "AllowAccounts"),
     _row("partition", "refused accounts", "accounts.deny", "DenyAccounts"),
@@ -260,11 +265,10 @@ PARTITIONS = (
     _inert(
         "partition",
         "alternate cluster cpus.task_binding cpus.total defaults.memory_per_cpu grace_time "
-        "maximums.memory_per_cpu maximums.partition_memory_per_cpu maximums.shares "
-        "maximums.oversubscribe.jobs maximums.partition_memory_per_node node_sets "
+        "maximums.memory_per_cpu maximums.shares maximums.oversubscribe.jobs node_sets "
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
         "tres.configured",
-        "AllocNodes Alternate DisableRootJobs GraceTime Hidden MaxMemPerCPU MaxMemPerNode NodeSets "
+        "AllocNodes Alternate DisableRootJobs GraceTime Hidden NodeSets "
         "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES "
         "TotalCPUs TotalNodes CpuBind PowerDownOnIdle",
     ),

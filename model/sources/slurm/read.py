@@ -316,10 +316,12 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     """Return one node; raises ValueError for an unreadable value."""
     get = record.get
     apart = values.amount_of(get("memory set apart")) or 0.0
+    cores = (values.whole(get("cores set apart")) or 0) * (record.facts()["threads"] or 1)
+    silent = ("not_responding",) if "*" in str(get("state")) else ()
     return SlurmNode(
         **record.facts(),
-        state=(*values.words(get("state")), *values.words(get("state flags"))),
-        cpus=values.whole(get("usable cpus")) or values.one_or_more(get("cpus")),
+        state=(*values.words(get("state")), *values.words(get("state flags")), *silent),
+        cpus=values.whole(get("usable cpus")) or max(1, values.one_or_more(get("cpus")) - cores),
         memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
         named=tuple(record.named()),

@@ -70,6 +70,7 @@ class Requested:
 def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     """Return the request of a pending job."""
     found = Requested()
+    job = replace(job, size=_on_listed(job, facts))
     size, is_beyond = _spread(job, facts)
     size = _within_partitions(replace(job, size=size), facts, found)
     job = replace(job, size=size)
@@ -103,6 +104,12 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     """Return the size of a job with no more nodes than MaxNodes of its partitions."""
     size = job.size
     listed = [facts.partitions[name] for name in job.partitions if name in facts.partitions]
+    of_node, of_cpu = size.memory_per_node, size.memory_per_cpu
+    of_cpu = of_node * size.nodes / size.cpus if of_node and not of_cpu else of_cpu
+    for what, asked in (("node", of_node), ("cpu", of_cpu)):
+        largest = [getattr(item, f"max_memory_per_{what}") for item in listed]
+        if asked and any(amount and asked > amount for amount in largest):
+            found.omit(f"the most memory of a {what} in its partition ({asked:g} MB are more)")
     most = min((item.max_nodes for item in listed if item.max_nodes), default=None)
     if most is None or (size.max_nodes or size.tasks) <= most:
         return size
@@ -110,6 +117,14 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
         found.omit(f"at most {most} nodes in its partition: Slurm does not start it")
         return size
     return replace(size, max_nodes=most)
+
+
+def _on_listed(job: SlurmJob, facts: SlurmSite) -> SlurmJobSize:
+    """Return the size of a job on at least as many nodes as it lists (--nodelist)."""
+    size, count = job.size, sum(name in facts.nodes for name in job.required)
+    if count <= max(size.nodes, 1) or count > size.tasks:
+        return size
+    return replace(size, nodes=count, max_nodes=count if count == size.tasks else size.max_nodes)
 
 
 def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
@@ -359,7 +374,8 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if len(known) < len(job.required):
         found.omit("required nodes that no input describes", mark="fit")
     most = 1 if size.tasks == 1 else size.max_nodes
-    if known and len(known) in (most, size.tasks):
+    # On several listed nodes it is planned alone if it fits there, though it may have others too.
+    if known and len(known) in (most, size.tasks, max(2, size.nodes)):
         found.hosts = tuple(map(HostRequest, known))
     elif known:  # and as many others as its tasks need
         found.hosts = (*(HostRequest(name, first=True) for name in known), HostRequest("others"))

@@ -198,6 +198,10 @@ class SlurmPartition:
     memory_per_node: float | None = None
     #: Default memory (MB) for each CPU, None if not set.
     memory_per_cpu: float | None = None
+    #: Maximum memory (MB) for each node, None without a maximum.
+    max_memory_per_node: float | None = None
+    #: Maximum memory (MB) for each CPU, None without a maximum.
+    max_memory_per_cpu: float | None = None
     #: Quality of service of the partition, "" if none.
     qos: str = ""
     #: (what, value) of rules about its jobs that no method takes into account.

@@ -511,13 +511,13 @@ def _queue(
             f"OverSubscribe={item.sharing} of partition {item.name}: its jobs are taken to share "
             "no CPU", queues=(item.name,),
         )  # fmt: skip
-    most = item.max_time
+    most, default = _limit(item.max_time), _limit(item.default_time)
     return Queue(
         item.name,
         priority=item.tier,
         hosts=() if set(inside) == everything else tuple(map(HostRequest, inside)),
-        run_limit=_limit(item.default_time) or _limit(most),
-        run_limit_max=_limit(most),
+        run_limit=most if default is None or (most and default > most) else default,
+        run_limit_max=most,
         exclusive="Y",
         backfill=True,
         resource_reserve=FOR_EVER,
