@@ -215,7 +215,7 @@ def changed(instance: Instance, job: str, change: str) -> Instance:
         left = tuple(item for item in instance.running if item.job.id != gone)
         return replace(instance, running=left)
     elif found := re.fullmatch(
-        r"if (\w+) \(before it in the dispatch order\) were not there", change
+        r"if (\w+) \(before it in the dispatch order\) were not pending", change
     ):
         gone = found[1]
         return replace(instance, pending=tuple(p for p in instance.pending if p.id != gone))
