@@ -494,8 +494,8 @@ def job_id(job: object, what: str = "job") -> str:
     return job
 
 
-def job_ids(jobs: object, what: str = "jobs") -> tuple[str, ...]:
+def job_ids(jobs: object) -> tuple[str, ...]:
     """Return the ids of jobs; an id alone is that of one job. Raises InputError for others."""
     if isinstance(jobs, (str, Integral)) or not isinstance(jobs, Iterable):
-        return (job_id(jobs, what),)
-    return tuple(job_id(job, what) for job in jobs)
+        return (job_id(jobs, "jobs"),)
+    return tuple(job_id(job, "jobs") for job in jobs)

@@ -79,10 +79,6 @@ class ChainLink:
     start: int | None
     #: End in seconds from the origin, None if unknown.
     finish: int | None
-    #: Whether the next job waits for the start of this job, not for its end.
-    by_start: bool = False
-    #: Whether the job starts as soon as its own condition holds, so that the condition decides.
-    at_once: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -90,7 +86,7 @@ class ChainLink:
 
 
 #: A time at which something holds, and the job whose start or end that is.
-_Binding = tuple[float, str, bool]
+_Binding = tuple[float, str]
 _INFINITE = float("inf")
 
 
@@ -116,13 +112,13 @@ def critical_path(
         found = finder.binding(at)
         if found is None or found[1] in {link.job for link in path}:
             break
-        time, name, by_start = found
+        time, name = found
         at = pending.get(name)
         start, finish = known.get(name, (None, None))
         binds = at is not None and bool(at.dependency) and start is not None
         own = finder.binding(at) if at is not None and binds else None
         at_once = own is not None and start is not None and start <= own[0] + at.think_time  # type: ignore[union-attr]
-        path.append(ChainLink(name, start, finish, by_start, at_once))
+        path.append(ChainLink(name, start, finish))
         if not at_once or time == _INFINITE:
             break
     return tuple(reversed(path))
@@ -163,8 +159,7 @@ class _Finder:
             return None
         by_start = test.word in ("started", "numrun", "numstart", "numpend")
         found = sorted(
-            ((_INFINITE if (t := self._known[n][not by_start]) is None else t), n, by_start)
-            for n in names
+            (_INFINITE if (t := self._known[n][not by_start]) is None else t, n) for n in names
         )
         if not test.word.startswith("num") or test.number is None or test.word == "numpend":
             return found[-1]

@@ -53,11 +53,6 @@ class HeldPart:
         phases = self.reservation.phases
         return len(phases) > 1 or phases[0].end is not None
 
-    @property
-    def decays(self) -> bool:
-        """Return whether some phase falls linearly."""
-        return any(phase.decay for phase in self.reservation.phases)
-
 
 #: Number of starts after which the known candidates with free slots are examined again.
 _STARTS_BETWEEN = 32

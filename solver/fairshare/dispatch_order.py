@@ -307,19 +307,14 @@ class DispatchOrder:
         """Return the hosts of each host partition."""
         return self._rules.partitions
 
-    def begin(
-        self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
-    ) -> None:
-        """Start a cycle at `now` (seconds) with these jobs only.
-
-        slots: of each host that can run jobs, if different from the configuration (host down).
-        """
+    def begin(self, now: int, pending: Sequence[Job]) -> None:
+        """Start a cycle at `now` (seconds) with these jobs only."""
         self.priorities.advance(now)
         waiting = WaitingJobs(self._rules.priority, self.priorities)
         waiting.grow(now)
         for arrival, job in enumerate(pending):
             waiting.enter(job, arrival)
-        self._begin(now, waiting, pending, slots)
+        self._begin(now, waiting, pending)
 
     def begin_cycle(
         self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None

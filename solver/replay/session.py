@@ -8,14 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.job_table import OneLine
 from ...model.workload import Ints, Workload, canonical, machine_size
-from ..scheduler.metrics import SHORT
-from ..scheduler.metrics import bounded_slowdown as slowdown_of
 from .engine import Engine, ScheduleAfter
 from .export import PoolSchedule
 from .measures import GroupMetrics, Measuring, Metrics, ReplayedJobs, measured
@@ -369,11 +366,6 @@ def strict_fcfs(
     if is_strict_fcfs(result):
         return result
     return replay(result.workload, policy="fcfs", procs=result.procs, should_stop=should_stop)
-
-
-def bounded_slowdown(result: ReplayResult, short: int = SHORT) -> NDArray[np.float64]:
-    """Return the bounded slowdown of each job, shape (n,); the result must be complete."""
-    return slowdown_of(result.wait, result.workload.run_time, short)
 
 
 def measure(

@@ -144,10 +144,6 @@ class HeldStretch:
     #: Whether the job runs in the stretch.
     runs: bool = False
 
-    def active(self, time: int) -> bool:
-        """Return whether the allocation is in use at a second."""
-        return self.start <= time and (self.end is None or time < self.end)
-
     @property
     def lasting(self) -> Job:
         """Return the job with its real duration as its run time."""

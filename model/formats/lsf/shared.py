@@ -103,16 +103,6 @@ def _resource(entry: LsfEntry, shared: Shared, draft: Draft, problems: Problems)
         shared.dynamic.add(name)
 
 
-def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping[str, LsfEntry]:
-    """Return the names of the Cluster section."""
-    return {
-        entry.text("CLUSTERNAME"): entry
-        for section in sections
-        if section.name == "Cluster"
-        for entry in entries(section, problems, table=True)
-    }
-
-
 #: Columns of every lshosts that lists hosts; its other tables have others.
 _COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
 
