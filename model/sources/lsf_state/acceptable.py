@@ -236,9 +236,9 @@ class _Mended:
                     f"left out {jobs} whose requirement cannot be read: {text}", count=count
                 )
         for section, dropped in self._gone.items():
-            jobs = self._waiting[section]
-            gone = [(text, jobs[index].id) for index, text in dropped.items()]
-            _report(self._notes, "left out", section, gone, are_gone=True)
+            waiting = self._waiting[section]
+            reasons = [(text, waiting[index].id) for index, text in dropped.items()]
+            _report(self._notes, "left out", section, reasons, are_gone=True)
 
 
 def _strangers(instance: Instance, name: str) -> str:
