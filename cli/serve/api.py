@@ -154,8 +154,8 @@ class Answers:
         if row is None or state.polled is None or not viewer.sees(row.job.user):
             history = await self.history(job, viewer)
             text = "this job is not pending: it has started, finished or never waited here"
-            found = shown(left_record(state, job, self.head(state, viewer), viewer), state, viewer)
-            return problem(404, text, history=history, **found)
+            found = left_record(state, job, self.head(state, viewer), viewer)
+            return problem(404, text, **shown({**found, "history": history}, state, viewer))
         found = job_record(state, row, self.head(state, viewer), viewer)
         found["history"] = await self.history(job, viewer)
         if explain:

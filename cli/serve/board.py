@@ -385,6 +385,11 @@ class Board:
             found.append(replace(row.predicted, **moved) if shift else row.predicted)
         return found
 
+    def causes(self) -> dict[str, str]:
+        """Return what moved starts in the last planned state, by job."""
+        changes = {job: row.change for job, row in self._rows.items() if row.change is not None}
+        return {j: item.because for j, item in changes.items() if item.at == self._rows[j].at}
+
     def _with_changes(
         self, polled: Polled, rows: Mapping[str, PlannedRow]
     ) -> dict[str, PlannedRow]:

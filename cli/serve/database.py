@@ -28,6 +28,7 @@ from sqlalchemy import (
     event,
     func,
     insert,
+    inspect,
     make_url,
     select,
     table,
@@ -45,7 +46,7 @@ from .sqlite_file import SQLITE_HEAD
 FORMAT: Final = "slotwise-store"
 APPLICATION: Final = 0x534C5457
 #: Version of the tables.
-VERSION: Final = 2
+VERSION: Final = 3
 
 TABLES: Final = MetaData()
 #: Numbers of a store are smaller than this one.
@@ -155,6 +156,8 @@ ESTIMATES: Final = Table(
     Column("early", _Number(needed=False)),
     Column("late", _Number(needed=False)),
     Column("quantiles", _Quantiles(), nullable=False),
+    # What moved the start as configured since the state before, "" if nothing is known.
+    Column("because", _Cell(), nullable=False, server_default=""),
 )
 Index("jobs_by_state", JOBS.c.state)
 Index("jobs_by_start", JOBS.c.started)
@@ -162,7 +165,7 @@ Index("jobs_by_start", JOBS.c.started)
 
 def _by_poll(connection: Connection) -> None:
     """Number the polls of each job, whose estimates had the time of the state alone."""
-    older = [item.name for item in ESTIMATES.c if item.name != "poll"]
+    older = [item.name for item in ESTIMATES.c if item.name not in ("poll", "because")]
     connection.execute(text("ALTER TABLE estimates RENAME TO estimates_1"))
     ESTIMATES.create(connection)
     before = table("estimates_1", *map(column, older))
@@ -171,8 +174,16 @@ def _by_poll(connection: Connection) -> None:
     connection.execute(text("DROP TABLE estimates_1"))
 
 
+def _with_causes(connection: Connection) -> None:
+    """Add the causes of moves; the step before makes the tables of this version."""
+    if all(item["name"] != "because" for item in inspect(connection).get_columns("estimates")):
+        connection.execute(
+            text("ALTER TABLE estimates ADD COLUMN because TEXT DEFAULT '' NOT NULL")
+        )
+
+
 #: Step from each older version to the next one; a step runs in the transaction of its version.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {1: _by_poll}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {1: _by_poll, 2: _with_causes}
 
 
 try:

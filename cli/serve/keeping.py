@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import duration_text, iso_time
 from ..options import print_note
 from .access import Viewer
+from .board import MIN_MOVE
 from .polls import PolledState, PredictedStarts
 from .score import score_of
 from .store import STARTS, Store
@@ -32,11 +33,16 @@ class StoreKeeper:
         self.is_failing = False
 
     def keep(
-        self, polled: Polled, found: Iterable[PredictedStarts], forecasts: Forecasts | None
+        self,
+        polled: Polled,
+        found: Iterable[PredictedStarts],
+        forecasts: Forecasts | None,
+        causes: Mapping[str, str],
     ) -> None:
         """Keep the estimates of one state; raise StoreError if the store fails."""
         self.is_failing = True
-        before, state = self._store.last_poll, PolledState.of(polled.instance, found, forecasts)
+        before = self._store.last_poll
+        state = PolledState.of(polled.instance, found, forecasts, causes)
         self._store.record(state)
         self.is_failing = False
         if before is not None and state.at < before:
@@ -69,7 +75,12 @@ class StoreKeeper:
                 row[name] = None if time is None else time - zero
                 if origin is not None:
                     row[f"{name}_time"] = iso_time(origin, row[name])
-            rows.append(row)
+            rows.append({**row, "change": None})
+        for row, earlier, item in zip(rows, rows[1:], reversed(own), strict=False):
+            now, then = row["as_configured"], earlier["as_configured"]
+            if None not in (now, then) and abs(now - then) >= MIN_MOVE:
+                kind = "later" if now > then else "earlier"
+                row["change"] = {"kind": kind, "by": abs(now - then), "because": item.because}
         return rows
 
     def accuracy(self, by: ScoreBy) -> dict[str, Any]:

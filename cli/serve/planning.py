@@ -105,9 +105,15 @@ class Keeper(Protocol):
     """Keeps the estimates of planned states."""
 
     def keep(
-        self, polled: Polled, found: Iterable[PredictedStarts], forecasts: Forecasts | None
+        self,
+        polled: Polled,
+        found: Iterable[PredictedStarts],
+        forecasts: Forecasts | None,
+        causes: Mapping[str, str],
     ) -> None:
-        """Keep the estimates of one state; raise SlotwiseError if it cannot."""
+        """Keep the estimates of one state, and the causes of its moved starts by job; raise
+        SlotwiseError if it cannot.
+        """
 
     def calibration(self) -> Calibration:
         """Return the factors of the bounds by the forecasts whose starts are known."""
@@ -257,7 +263,7 @@ class PlannerThread:
         counters.delay = self.clock() - polled.read_at
         counters.problem = ""
         if self.keeper is not None:
-            self.keeper.keep(polled, self.board.starts(polled), forecasts)
+            self.keeper.keep(polled, self.board.starts(polled), forecasts, self.board.causes())
 
     def _forecasts(self, instance: Instance) -> Forecasts | None:
         """Return the forecasts of a state; a log that cannot be used is said on the board."""

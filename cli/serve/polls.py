@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from ...model.confined import check_inside
@@ -188,6 +189,8 @@ class JobEstimate:
     late: int | None = None
     #: Uncalibrated quantiles at 0.1, 0.2 … 0.9, () without a forecast; None: no start.
     quantiles: tuple[int | None, ...] = ()
+    #: What moved its start as configured since the state before, "" if nothing is known.
+    because: str = ""
     #: Whether its starts were computed at this poll. If not, nothing is kept of them.
     examined: bool = True
 
@@ -216,10 +219,12 @@ class PolledState:
         instance: Instance,
         starts: Iterable[PredictedStarts] | None = None,
         forecasts: Forecasts | None = None,
+        causes: Mapping[str, str] = MappingProxyType({}),
     ) -> PolledState:
         """Return the state of an instance with the starts that its simulation and a forecast give.
 
-        Without `starts`, the start as configured is that of the forecast by limits.
+        Without `starts`, the start as configured is that of the forecast by limits. causes: of
+        moved starts, by job.
         """
         epoch = epoch_of(instance.origin)
         zero = epoch or 0
@@ -257,6 +262,7 @@ class PolledState:
                 job.slots,
                 printed=printed.get(job.id),
                 quantiles=quantiles.get(job.id, ()),
+                because=causes.get(job.id, ""),
                 examined=job.id in rows or printed.get(job.id) is not None,
                 **shifted(rows.get(job.id, {}), zero),
             )

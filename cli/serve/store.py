@@ -101,6 +101,8 @@ class KeptEstimate:
     quantiles: tuple[int | None, ...]
     #: The start, None if it is not known.
     started: int | None
+    #: What moved the start as configured, "" if nothing is known.
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -606,7 +608,14 @@ def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:
 
 def _estimate_row(job: int, poll: int, item: JobEstimate, at: int) -> dict[str, Any]:
     starts = {name: getattr(item, name) for name in STARTS}
-    return {"job_key": job, "poll": poll, "at": at, **starts, "quantiles": item.quantiles}
+    return {
+        "job_key": job,
+        "poll": poll,
+        "at": at,
+        **starts,
+        "quantiles": item.quantiles,
+        "because": item.because,
+    }
 
 
 def _attempt(rows: Sequence[Row[Any]], item: LoggedStart) -> Row[Any] | None:
@@ -652,6 +661,7 @@ def _kept(row: Row[Any]) -> KeptEstimate:
         dict(zip(STARTS, _starts_of(row), strict=True)),
         row.quantiles,
         row.started,
+        row.because,
     )
 
 

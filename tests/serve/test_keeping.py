@@ -61,6 +61,23 @@ def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None
     again.service.stop()
 
 
+def test_causes_of_moves_outlast_the_service_and_name_no_job_of_others(tmp_path: Path) -> None:
+    """The running job 7 ends early; a second service has only the store."""
+    store = str(tmp_path / "store.sqlite")
+    first = waiting(0)
+    first = replace(first, running=(replace(first.running[0], job=Job("7", 2, run_limit=7200)),))
+    late = Job("8", 2, run_limit=600, user="ben")
+    freed = replace(first, now=300, running=(RunningJob(late, 300, {"a": 2}),))
+    here = lab(first, freed, store=store, access=NAMED)
+    here.poll()
+    here.service.stop()
+    change = {"kind": "earlier", "by": 6300, "because": "another job finished"}
+    for state in (replace(freed, now=330), replace(freed, now=360, pending=())):
+        again = lab(state, store=store, access=NAMED)
+        assert get(again.app, "/jobs/1", x_user="ana").data["history"][0]["change"] == change
+        again.service.stop()
+
+
 def test_a_store_that_fails_leaves_the_board_and_health_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -300,6 +300,22 @@ def test_a_store_of_the_first_version_migrates(tmp_path: Path):
         assert times(store) == [0, 10, -20]
 
 
+def test_a_store_of_the_second_version_gets_causes(tmp_path: Path):
+    """It had no causes of moves."""
+    path = tmp_path / "s.db"
+    with Store.open(path) as store:
+        store.record(poll(0, job(as_configured=NOON + 600)))
+    with sqlite3.connect(path) as plain:
+        plain.executescript(
+            "alter table estimates drop column because;"
+            "update meta set value = '2' where name = 'version'"
+        )
+    with Store.open(path) as store:
+        store.record(poll(10, job(as_configured=NOON + 6000, because="job 7 finished")))
+        (kept,) = store.history("1")
+        assert [item.because for item in kept.estimates] == ["", "job 7 finished"]
+
+
 def test_a_newer_store_is_refused_and_an_older_one_migrates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -104,16 +104,17 @@
     const titles = [["as_configured", "As configured"], ["likely", "Likely"], ["possible", "Could start"]].filter(([key]) => rows.some((row) => row[key] !== null && row[key] !== undefined));
     const head = S.element("tr", {}, S.element("th", { scope: "col", text: "State of" }), ...titles.map(([, title]) => S.element("th", { scope: "col", class: "number", text: title })));
     const body = rows.slice(0, 50).map((row) => S.element("tr", {}, S.element("td", { text: S.time(row, "at", stamp) }), ...titles.map(([key]) => S.element("td", { class: "number", text: S.time(row, key, stamp) || "–" }))));
-    const causes = found.moves.filter((row) => row.change && row.change.by).slice(0, 6).map((row) => {
-      const level = row.change.kind === "later" ? "bad" : "good";
-      return S.element("li", {}, S.element("span", { class: "tm", text: S.time(row, "at", stamp) }), S.element("span", {}, S.element("b", { class: level, text: `${S.duration(row.change.by)} ${row.change.kind}` }), `, now ${S.time(row, "as_configured", stamp)}`, row.change.because ? S.shown(`: ${row.change.because}`) : ""));
+    const changed = rows.filter((row) => row.change && row.change.by).slice(0, 6);
+    const causes = changed.map((row, place) => {
+      const level = row.change.kind === "later" ? "bad" : "good", number = S.element("span", { class: "mark", text: changed.length - place });
+      return S.element("li", {}, S.element("span", { class: "tm" }, number, ` ${S.time(row, "at", stamp)}`), S.element("span", {}, S.element("b", { class: level, text: `${S.duration(row.change.by)} ${row.change.kind}` }), `, now ${S.time(row, "as_configured", stamp)}`, row.change.because ? S.shown(`: ${row.change.because}`) : ""));
     });
     const details = S.element("details", {}, S.element("summary", { text: `As a table (${rows.length} ${rows.length === 1 ? "state" : "states"})` }), S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...body))));
     details.open = S.by("moved").querySelector("details")?.open ?? rows.length === 1;
-    S.fill(S.by("moved"), rows.length > 1 || started !== null ? chart(rows, titles, found, started) : null, causes.length ? S.element("ul", { class: "why" }, ...causes) : null, details);
+    S.fill(S.by("moved"), rows.length > 1 || started !== null ? chart(rows, titles, found, started, changed) : null, causes.length ? S.element("ul", { class: "why" }, ...causes) : null, details);
   }
 
-  function chart(rows, titles, found, started) {
+  function chart(rows, titles, found, started, changed) {
     const ordered = [...rows].reverse(), now = found.now, stamp = found.state.time;
     const width = Math.max(280, S.by("moved").clientWidth || 640), height = 220;
     const known = (value) => value !== null && value !== undefined;
@@ -143,6 +144,14 @@
       if (before !== null) path += `H${x(last).toFixed(1)}`;
       svg.append(S.svg("path", { class: key === "as_configured" ? "configured" : key, d: path }));
     }
+    // The numbers of the list below, the last moves on top; those that would cover another are left out.
+    const marked = [];
+    changed.forEach((row, place) => {
+      const [left, top] = [x(row.at), y(row.as_configured)];
+      if (marked.some((other) => Math.hypot(other[0] - left, other[1] - top) < 17)) return;
+      marked.push([left, top]);
+      svg.append(S.svg("circle", { class: "mark", cx: left, cy: top, r: 8 }), S.svg("text", { class: "ink", x: left, y: top + 4, "text-anchor": "middle" }, changed.length - place));
+    });
     if (started !== null) svg.append(S.svg("path", { class: "started", d: `M62 ${y(started)}H${x(last)}` }), S.svg("circle", { cx: x(last), cy: y(started), r: 5 }), S.svg("text", { class: "ink", x: 68, y: y(started) + (y(started) > 160 ? -6 : 16) }, `started ${S.clock(started, now, stamp)}`));
     const keys = S.element("p", { class: "key" }, ...titles.map(([key, title]) => S.element("span", { class: key === "as_configured" ? "configured" : key, text: key === "likely" && shaded.length > 1 ? "Likely, 8 in 10 shaded" : title })));
     return S.element("div", {}, keys, svg);
