@@ -39,6 +39,7 @@ from .optimal.first_fit import (
     plan_first_fit,
     plan_one_by_one,
     with_exact_fits,
+    with_reasons,
 )
 from .pending_reasons import counted
 from .placement.holding import may_grow
@@ -55,7 +56,7 @@ from .scheduler.continuation import (
 from .scheduler.next_cycle import NextCycle, plan_next_cycle, plan_of
 
 #: Time kept for the end of a search, in multiples of the time of the time-based plan.
-WRITE_UP = 1.6
+WRITE_UP = 3.0
 #: Maximum number of dispatch attempts in a simulation whose schedule may be the plan.
 MAX_ATTEMPTS = 5_000
 
@@ -97,8 +98,9 @@ def _search(
     warm = plan_first_fit(problem, budget)
     took = budget.elapsed() - begun
     if warm.cut or (took > budget.grace and budget.left() < WRITE_UP * took):
-        return _unsearched(problem, warm, method, objective), warm
+        return _unsearched(problem, with_reasons(problem, warm, budget), method, objective), warm
     if must_be_one_by_one(problem):
+        warm = with_reasons(problem, warm, budget)
         return plan_one_by_one(problem, warm, method, objective, budget), warm
     if has_accept_intervals(problem) and not (method == "optimal" and objective.in_order):
         found, _ = _search(without_intervals(problem), budget, method, objective, on_progress)
@@ -350,6 +352,7 @@ def _whole_nodes(instance: Instance, objective: Objective, margin: int, budget: 
 
     problem = PlanningProblem.of(instance, budget=budget, margin=margin)
     found = plan_first_fit(problem, budget, whole_nodes=True)
+    found = with_reasons(problem, found, budget, whole_nodes=True)
     found = with_exact_fits(problem, found, budget, whole_nodes=True)
     if objective.name == found.objective:
         return found

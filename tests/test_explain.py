@@ -11,7 +11,10 @@ import pytest
 import slotwise as sw
 from sampling import some
 from slotwise import Cluster, Explanation, Host, Instance, Job, RunningJob, loads
+from slotwise.cli.outlook_text import start_lines
+from slotwise.model.display import WrittenTimes
 from slotwise.model.pending import Reason, sentence
+from slotwise.solver.advice import what_if
 from slotwise.solver.advice.explain import KEPT
 from slotwise.solver.advice.suggestions import limit_text, section, with_section
 from slotwise.solver.advice.what_if import WhatIfPlanner
@@ -515,3 +518,21 @@ def test_free_slots_elsewhere_do_not_count_for_a_first_execution_host(
     assert said == f"needs {wanted} on its first execution host, A (has 0)"
     planned = sw.plan(instance, "optimal", effort=1)["10"]
     assert planned.waits_for.startswith(f"needs {wanted} on its first execution host, A (now 0)")
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_limit_that_cuts_the_simulation_leaves_the_possible_start(
+    monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    monkeypatch.setattr(what_if, "CONFIGURED_SHARE", share)
+    site = loads(TEXT)
+    said = sw.explain(site, "low", time_limit=600)
+    asked = sw.ask(site, "-q day -n 4 -W 60", time_limit=600)
+    assert said.outlook is not None
+    assert asked.outlook is not None
+    for row in (said.outlook, asked.outlook):
+        assert row.possible is not None
+        assert (row.as_configured is None) == (share == 0.0)
+    text = next(start_lines(WrittenTimes.of(site, ()), "low", said.outlook))
+    cut = "low has no known start as configured: the limit came before the simulation reached it"
+    assert (text == cut) == (share == 0.0)

@@ -58,6 +58,9 @@ Method = Literal["configured", "time-based", "optimal"]
 METHODS = ("configured", "time-based", "optimal")
 #: Default wall seconds of one exact plan.
 TIME_LIMIT = 10.0
+#: Part of the time limit after which the first run as configured ends: the rest is for the start
+#: that is possible, and for what stands in the way.
+CONFIGURED_SHARE = 0.6
 #: Running and pending jobs from which on the possible start is examined only within a limit.
 LARGE = 20_000
 #: Running jobs from which on setting up a cycle costs much more than one answer.
@@ -405,10 +408,13 @@ class WhatIfPlanner:
         all.
         """
         budget = self.budget()
+        if self._first is None:
+            budget.time_limit = budget.time_share(CONFIGURED_SHARE)
         watched = None if unless_later is None else (until, unless_later)
         world = replace(self.instance, pending=pending)
         run = run_as_configured(world, budget=budget, until=until, unless_later=watched)
-        self._took = max(self._took, budget.elapsed())
+        if not run.cut:
+            self._took = max(self._took, budget.elapsed())
         self._last = _Run(pending, until, unless_later, run)
         if self._first is None:
             self._first = self._last

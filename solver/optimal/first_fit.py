@@ -29,6 +29,8 @@ from ..problem import PlanningProblem, not_looked_at
 from .claims import planned_start
 from .lexicographic import warm_starts
 
+#: Periods after the stop at which the last reason is made; within one, jobs are placed.
+UNTIL_REASONS = 1.5
 #: Note of a plan in which jobs that start later have their hosts alone.
 WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"
 
@@ -36,7 +38,7 @@ WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as 
 def plan_first_fit(
     problem: PlanningProblem, budget: Budget | None = None, *, whole_nodes: bool = False
 ) -> Plan:
-    """Return the first-fit plan of the pending jobs.
+    """Return the first-fit plan of the pending jobs, without reasons (:func:`with_reasons`).
 
     Jobs that the budget and its grace period do not reach are listed without a start. whole_nodes:
     a job that starts in the future shares no host with other planned jobs; running jobs and jobs
@@ -47,7 +49,6 @@ def plan_first_fit(
     reservations: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
     unseen: list[PlannedJob] = []
-    reasons = JobByJob(problem, finishes_only=True)
     last: tuple[Hashable, PlannedJob] | None = None
     starts: dict[str, int] = {}
     for demand in problem.demands:
@@ -57,12 +58,11 @@ def plan_first_fit(
         demand = with_eligible_time(demand, starts)
         equal = last is not None and last[0] == demand.kind and _only_later(demand)
         like = last[1] if last is not None and equal else None
-        planned = _place(problem, demand, profile, reasons, like=like, whole_nodes=whole_nodes)
+        planned = _place(problem, demand, profile, like=like, whole_nodes=whole_nodes)
         if planned is None:
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
         else:
             reservations.append(planned)
-            reasons.planned(planned, demand)
             last = demand.kind, planned
             starts |= {} if planned.start is None else {planned.job: planned.start}
     now = problem.instance.now
@@ -86,7 +86,6 @@ def _place(
     problem: PlanningProblem,
     demand: Demand,
     profile: Profile,
-    reasons: JobByJob,
     *,
     like: PlannedJob | None,
     whole_nodes: bool,
@@ -99,12 +98,35 @@ def _place(
     start = _earliest(problem, demand, profile, None if like is None else like.start)
     if start is None:
         return None
-    reason = reasons.waits_for(demand, start, profile)
-    if whole_nodes:
-        hold_whole_nodes(profile, demand, start)
-    else:
-        allocate_start(profile, demand, start)
-    return problem.planned(demand, start, "time-based", waits_for=reason, decided_by="first fit")
+    (hold_whole_nodes if whole_nodes else allocate_start)(profile, demand, start)
+    return problem.planned(demand, start, "time-based", decided_by="first fit")
+
+
+def with_reasons(
+    problem: PlanningProblem, plan: Plan, budget: Budget, *, whole_nodes: bool = False
+) -> Plan:
+    """Return a first-fit plan with the constraint for which each job waits, given the jobs before
+    it; jobs for which no time is left have none.
+
+    whole_nodes: as in the call that made the plan.
+    """
+    profile = problem.base.copy()
+    reasons = JobByJob(problem, finishes_only=True)
+    starts: dict[str, int] = {}
+    found: dict[str, PlannedJob] = {}
+    for demand in problem.demands:
+        item = plan.get(demand.job.id)
+        start = None if item is None else problem.start_of(item)
+        if item is None or start is None:
+            continue
+        if budget.late(UNTIL_REASONS):
+            break
+        demand = with_eligible_time(demand, starts)
+        item = replace(item, waits_for=reasons.waits_for(demand, start, profile))
+        (hold_whole_nodes if whole_nodes else allocate_start)(profile, demand, start)
+        reasons.planned(item, demand)
+        found[item.job], starts[item.job] = item, start.time
+    return replace(plan, reservations=tuple(found.get(item.job, item) for item in plan))
 
 
 def _only_later(demand: Demand) -> bool:
