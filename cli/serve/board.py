@@ -183,10 +183,10 @@ class StartMove:
     #: Change of the start as configured since the state before, None if it did not move.
     change: RowChange | None = None
 
-    @property
-    def is_reported(self) -> bool:
-        """Whether the start as configured of a known job moved."""
-        return self.change is not None and self.change.kind != "new"
+    def has_moved(self, before: StartMove) -> bool:
+        """Whether the start as configured moved; one that was due and is due now did not."""
+        due = before.as_configured == before.at and self.as_configured == self.at
+        return self.change is not None and self.change.kind != "new" and not due
 
     def differs(self, other: StartMove) -> bool:
         """Whether a start differs from that of another state."""

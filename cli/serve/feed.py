@@ -41,7 +41,7 @@ def feed_record(
             listed = row.listed
             chosen = all(getattr(listed, name) == value for name, value in only.items())
             for before, move in pairwise(row.moves) if chosen and viewer.sees(listed.user) else ():
-                if move.is_reported:
+                if move.has_moved(before):
                     yield move.at, listed.job, row, before, move
 
     latest = heapq.nlargest(MAX_ENTRIES, moves(), key=lambda item: item[:2])

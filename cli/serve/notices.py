@@ -128,9 +128,9 @@ class Notifier:
             return
         rows = {row.job.id: row.planned for row in state.rows if row.planned and row.planned.moves}
         for job, row in rows.items():
-            move = row.moves[-1]
-            if move.is_reported and len(row.moves) > 1 and move != self._known.get(job):
-                record = moved_record(row, row.moves[-2], move, planned.instance)
+            before, move = row.moves[-2:] if len(row.moves) > 1 else row.moves * 2
+            if move.has_moved(before) and move != self._known.get(job):
+                record = moved_record(row, before, move, planned.instance)
                 self._lines.append(dumped(record) + b"\n")
         self._number, self._known = (
             planned.number,

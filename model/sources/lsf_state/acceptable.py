@@ -236,7 +236,9 @@ class _Mended:
                     f"omitted {jobs} whose requirement cannot be read: {text}", count=count
                 )
         for section, dropped in self._gone.items():
-            _report(self._notes, "left out", section, [(text, "") for text in dropped.values()])
+            waiting = self._waiting[section]
+            reasons = [(text, waiting[index].id) for index, text in dropped.items()]
+            _report(self._notes, "left out", section, reasons, are_gone=True)
 
 
 def _strangers(instance: Instance, name: str) -> str:
@@ -252,13 +254,19 @@ def _strangers(instance: Instance, name: str) -> str:
     return ", ".join(dict.fromkeys(word for word in plain if word not in known))
 
 
-def _report(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None:
-    """Add notes for the most frequent reasons, with the pending jobs that they affect."""
+def _report(
+    notes: Remarks, what: str, kind: str, reasons: list[Reason], *, are_gone: bool = False
+) -> None:
+    """Add notes for the most frequent reasons, with the pending jobs that they affect, or that are
+    not planned.
+    """
     found = Counter(reason for reason, _ in reasons).most_common()
     for number, (reason, count) in enumerate(found):
         ids = [job for other, job in reasons if other == reason and job and kind == "pending"]
         text = f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}"
-        if ids:
+        if ids and are_gone:
+            notes.unplanned(text, ids, reason)
+        elif ids:
             notes.touch(text, ids, count=count)
         elif number < MAX_REASONS:
             notes.append(text)

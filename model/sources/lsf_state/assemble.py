@@ -707,6 +707,9 @@ class _Jobs:
         if start is None:
             self.placeless.append((seen, "no START_TIME"))
             start = self.zero + self.base.now
+        if seen.status == "UNKWN":
+            text = f"when job {seen.id} ends, with which LSF has lost contact (UNKWN)"
+            self.notes.touch(text, hosts=tuple(seen.allocation))
         job = holding(self._job(seen), seen, self.notes)
         slots = sum(seen.allocation.values())
         if job.max_slots is None and job.slots != slots:

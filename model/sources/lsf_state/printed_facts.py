@@ -19,7 +19,6 @@ LONG = "-l"
 JSON = "-json"
 #: Tables of bhosts and bqueues, with or without ``-w``; tables of bjobs are rejected.
 PLAIN = "plain"
-FORMS = (LONG, JSON, PLAIN)
 
 
 Kind = Literal[
@@ -46,12 +45,6 @@ class PrintedFact:
     needed: str = ""
     #: Columns of -o that are asked for, by default the best one.
     asked: tuple[str, ...] = ()
-
-    @property
-    def row(self) -> str:
-        """Return the row of the table in the docs."""
-        cells = [", ".join(f"`{n}`" for n in self.cells.get(form, ())) or "-" for form in FORMS]
-        return f"| {self.of} | {self.what} | {' | '.join(cells)} | {self.outcome} |"
 
 
 def _names(text: str) -> tuple[str, ...]:
