@@ -514,7 +514,8 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
                 yield Problem(message, path=path, undefined=True)
             elif name in set_of:
                 yield Problem(
-                    f"queue {name} is already in the cross-queue set of {set_of[name]}: a queue belongs to one set",
+                    f"queue {name} is already in the cross-queue set of {set_of[name]}: "
+                    "a queue belongs to one set",
                     path=path,
                 )
             else:
