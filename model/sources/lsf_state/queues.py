@@ -133,8 +133,7 @@ def merged_queues(
     bare = sorted(set(used) - known - set(shown) - {""})
     if bare and (known or shown):
         notes.touch(
-            f"jobs name {', '.join(bare)}, which no input describes: added as a queue without "
-            f"parameters",
+            f"jobs name {', '.join(bare)}, which no input describes: added without parameters",
             queues=bare,
         )
     queues = (
