@@ -298,9 +298,7 @@ def swf(
     if not len(log):
         raise nothing_to_replay(log)
     queues = len({int(number) for number in log.queue if number >= 0})
-    print_notes(
-        [*remarks_on(log), *[f"the {queues} queues of the log become one queue"] * (queues > 1)]
-    )
+    print_notes([*remarks_on(log), *[f"the {queues} queues become one queue"] * (queues > 1)])
     if policy == RECORDED:
         starts = {
             number: submit + found.waits[number]
