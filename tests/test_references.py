@@ -248,6 +248,7 @@ def test_the_finder_of_misplaced_comments_finds(tmp_path: Path) -> None:
 #: for programs and benchmarks beside the public names.
 SAID_ELSEWHERE = {
     *(
+        "redirect_request",
         "yaml_implicit_resolvers",
         "ignore_aliases",
         "reducer_override",

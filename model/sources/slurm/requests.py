@@ -106,17 +106,19 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     listed = [facts.partitions[name] for name in job.partitions if name in facts.partitions]
     of_node, of_cpu = size.memory_per_node, size.memory_per_cpu
     of_cpu = of_node * size.nodes / size.cpus if of_node and not of_cpu else of_cpu
-    for what, asked in (("node", of_node), ("cpu", of_cpu)):
-        largest = [getattr(item, f"max_memory_per_{what}") for item in listed]
-        if asked and any(amount and asked > amount for amount in largest):
+    for what, asked, most in (
+        ("node", of_node, [item.max_memory_per_node for item in listed]),
+        ("cpu", of_cpu, [item.max_memory_per_cpu for item in listed]),
+    ):
+        if asked and any(amount and asked > amount for amount in most):
             found.omit(f"the most memory of a {what} in its partition ({asked:g} MB are more)")
-    most = min((item.max_nodes for item in listed if item.max_nodes), default=None)
-    if most is None or (size.max_nodes or size.tasks) <= most:
+    nodes = min((item.max_nodes for item in listed if item.max_nodes), default=None)
+    if nodes is None or (size.max_nodes or size.tasks) <= nodes:
         return size
-    if size.nodes > most:
-        found.omit(f"at most {most} nodes in its partition: Slurm does not start it")
+    if size.nodes > nodes:
+        found.omit(f"at most {nodes} nodes in its partition: Slurm does not start it")
         return size
-    return replace(size, max_nodes=most)
+    return replace(size, max_nodes=nodes)
 
 
 def _on_listed(job: SlurmJob, facts: SlurmSite) -> SlurmJobSize:
