@@ -191,7 +191,7 @@ class Alternatives:
 class SubmitOptions:
     """Submitting user and host; fields of ``solver.advice.ask.ask``."""
 
-    user: str = option("", "Who submits: limits and queues depend on it.")
+    user: str = option("", "User who submits the job; limits and queues depend on it.")
     from_host: str = option("", "Submission host, for type==local.", "--from-host", "--from")
 
 
@@ -203,7 +203,7 @@ OF_ALTERNATIVES = "Only the first N; 0 for all. Default: one page."
 def ask(
     context: typer.Context,
     instance_file: str | None = argument(
-        None, "Instance file; left out with --example and --cluster.", metavar="FILE"
+        None, "Instance file; omitted with --example and --cluster.", metavar="FILE"
     ),
     line: list[str] | None = argument(
         None,
@@ -214,7 +214,7 @@ def ask(
     *,
     source: Annotated[Source, taking("example live timeout")],
     alternatives: Alternatives,
-    explore: bool = option(False, "Choose alternatives and show those that are sooner."),
+    explore: bool = option(False, "Choose alternatives and show those that start earlier."),
     whose: SubmitOptions,
     method: Explained = EXPLAINED,
     search: Annotated[Search, taking("time_limit effort", time_limit=OF_EACH_PLAN)],
@@ -308,23 +308,23 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if answer.forecast:
         middle, late, early = likely_cells(clock, answer.line.likely)
         text += paragraph(
-            f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} "
-            f"(by the history, run by {answer.run_by})"
+            f"median {middle}; 90% by {late}; 10% by {early} (by the history, simulated by "
+            f"{answer.run_by})"
         )
     if answer.alternatives:
         text += "\n" + _listing(clock, answer, top, wide)
     elif answer.explored and not answer.refrained:
-        text += paragraph(f"nothing tried starts sooner ({answer.tried} alternatives)")
+        text += paragraph(f"no alternative starts earlier ({answer.tried} tried)")
     if answer.explored and answer.alternatives:
         best = answer.alternatives[0].answer.start
         sooner = ""
         if best is not None and found.start is not None:
-            sooner = f", the best {duration_text(found.start - best)} sooner"
+            sooner = f", the best {duration_text(found.start - best)} earlier"
         at = clock.text(best)
         shown = len(answer.alternatives)
-        text += paragraph(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
+        text += paragraph(f"{answer.tried} alternatives tried, {shown} start earlier: {at}{sooner}")
     if answer.refrained:
-        text += paragraph("cut short by the limit: not every alternative was tried")
+        text += paragraph("truncated by the limit: not every alternative was tried")
     if clock.day is not None:
         text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"

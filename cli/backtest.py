@@ -80,7 +80,8 @@ class PastOfPool:
         if of_lsf and self.procs is None:
             size = found.workload.max_procs
             print_note(
-                f"{self.log}: {size} slots were in use at most: the pool has so many (or --procs)"
+                f"{self.log}: {size} slots were in use at most: this is the size of the pool "
+                f"(--procs sets another)"
             )
         counted = without_preceding(found)
         for remark in counted.remarks[len(found.remarks) :]:
@@ -135,7 +136,7 @@ def diagram_bytes(
         after = [(level, share) for level, _, share in rows if share is not None]
         axis.plot(*zip(*after, strict=True), "s", color=_CALIBRATED, label="calibrated")
         axis.set(xlim=(0, 1), ylim=(0, 1), title=printable(title), aspect="equal")
-        axis.set(xlabel="stated chance to have started", ylabel="share that had started")
+        axis.set(xlabel="stated probability of a start", ylabel="observed share of starts")
         axis.legend(frameon=False)
         return picture(figure, form)
 
@@ -144,10 +145,10 @@ def diagram_bytes(
 class Sampling:
     """Number and choice of the jobs in a backtest; fields of ``solver.forecast.backtest``."""
 
-    questions: int = option(300, "Past jobs that are asked about.", min=1)
-    samples: int = option(100, "Futures drawn for each of them.", min=1, max=MAX_SAMPLES)
+    questions: int = option(300, "Number of past jobs to forecast.", min=1)
+    samples: int = option(100, "Number of samples for each of them.", min=1, max=MAX_SAMPLES)
     seed: int = option(0, "The same seed gives the same answer on any machine.")
-    workers: int = option(1, "Processes; the answer is the same.", min=1)
+    workers: int = option(1, "Number of processes; the answer does not depend on it.", min=1)
 
 
 #: Help texts of options that mean one thing on a pool and another on the hosts of an instance.
@@ -165,7 +166,8 @@ OF_HOSTS = (
 def backtest(
     log: Path = argument(
         ...,
-        "Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped; - for standard input.",
+        "Log of finished jobs: SWF, lsb.acct or lsb.events, plain or gzipped; - for standard "
+        "input.",
         callback=from_stdin,
         show_default=False,
     ),
@@ -190,7 +192,7 @@ def backtest(
         check_path(jobs)
     if picture is not None:
         if picture.suffix not in (".png", ".svg"):
-            raise InputError([Problem("takes a name that ends in .png or .svg", str(picture))])
+            raise InputError([Problem("must be a name that ends in .png or .svg", str(picture))])
         check_library()
         check_output(picture)
     inputs = [log] if cluster is None else [log, cluster]
@@ -271,8 +273,8 @@ def backtest_output(
 def _said(head: dict[str, Any]) -> str:
     stopped = "stopped early: the first " if head["cut"] else ""
     return paragraph(
-        f"{stopped}{head['jobs']} jobs of {head['log']} that waited, each asked about at its "
-        f"submission ({_where(head)}, {head['samples']} futures, seed {head['seed']}):"
+        f"{stopped}{head['jobs']} jobs of {head['log']} that waited, each with a forecast at "
+        f"its submission ({_where(head)}, {head['samples']} futures, seed {head['seed']}):"
     )
 
 

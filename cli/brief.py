@@ -77,4 +77,4 @@ def _help(clock: WrittenTimes, found: Explanation) -> tuple[str, tuple[str, ...]
         return f"It would start {clock.text(item.start)} {change}.", ()
     if found.answer.start == clock.instance.now:
         return "", ()
-    return f"Nothing that was tried starts it earlier ({counted(found.tried, 'change')}).", ()
+    return f"No change that was tried starts it earlier ({counted(found.tried, 'change')}).", ()

@@ -121,7 +121,7 @@ def _schema(words: list[str]) -> dict[str, Any]:
     from ..model.formats import changes_schema, json_schema
 
     if words not in ([], ["changes"]):
-        raise InputError([Problem("must stand alone or before the word changes", "--schema")])
+        raise InputError([Problem("must be alone or before the word changes", "--schema")])
     return changes_schema() if words else json_schema()
 
 

@@ -300,7 +300,7 @@ def _headline(instance: Instance, comparison: Comparison) -> str:
     slots = sum(host.slots for host in instance.cluster.hosts)
     now = sum(row.as_configured == comparison.now for row in comparison)
     starts = f"{now or 'none'} {'start' if now > 1 else 'starts'} now"
-    text = f"{at}{used:,} of {slots:,} slots in use · {len(comparison)} wait, {starts}"
+    text = f"{at}{used:,} of {slots:,} slots in use · {len(comparison)} pending, {starts}"
     return family_text(instance, text)
 
 
@@ -375,10 +375,7 @@ def _legend(table: _Table) -> Iterator[str]:
     comparison, methods = table.comparison, table.comparison.methods
     yield table.clock.note
     if comparison.forecast is not None:
-        yield (
-            "LIKELY is when a job starts as often before as after, by the history, "
-            f"run by {comparison.run_by}."
-        )
+        yield (f"LIKELY is the median forecast by the history, simulated by {comparison.run_by}.")
     if not methods:
         ahead = [row.ahead_of for row in comparison if row.ahead_of]
         if ahead:
@@ -396,6 +393,6 @@ def _legend(table: _Table) -> Iterator[str]:
     why = " (the file has no scheduler settings)" if bare else ""
     yield f"Compared: {names}{why}. --configured: as the scheduler runs the queue."
     if len(comparison) > MAX_SIMULATED:
-        yield f"More than {MAX_SIMULATED} jobs wait: only greedy reservation is simulated."
+        yield f"More than {MAX_SIMULATED} jobs are pending: only greedy reservation is simulated."
     elif "optimal" in methods and "optimal" not in comparison.simulated:
         yield "The scheduler plans in priority order: optimal is not simulated."

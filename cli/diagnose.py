@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.diagnosis.records import Advised, Diagnosis, Page, Verdict
 
-OF_DIAGNOSIS = "Wall seconds of the whole command; then what was found so far."
+OF_DIAGNOSIS = "Wall-clock seconds of the whole command; then the results so far are printed."
 
 
 @command
@@ -27,10 +27,14 @@ def diagnose(
     source: Source,
     selection: Annotated[Selection, taking("names")],
     *,
-    most: int = option(3, "Jobs for which every change is tried, the worst first.", min=1),
+    most: int = option(
+        3, "Number of jobs for which every change is tried, the worst first.", min=1
+    ),
     search: Annotated[Search, taking("time_limit", time_limit=OF_DIAGNOSIS)],
     likely: Annotated[LikelyOptions, taking("history samples seed workers calibration")],
-    details: bool = option(False, "Who passes each job, and who waits longer by each remedy."),
+    details: bool = option(
+        False, "Also show which jobs overtake each job, and which wait longer with each remedy."
+    ),
     format: Literal["text", "md", "json"] = option(
         "text", "Format on standard output: text, Markdown for a ticket, JSON."
     ),
@@ -96,11 +100,13 @@ def _text(page: Page, details: bool) -> str:
             text += paragraph(f"Not enough alone: {remedy.write}. {_gives(remedy, details)}")
     text += "\n" + "".join(map(paragraph, page.notes))
     if not details and any(map(_has_details, page.verdicts)):
-        text += paragraph("Who passes them, and who waits longer or less by a remedy: --details.")
+        text += paragraph(
+            "--details shows which jobs overtake them, and how a remedy affects other jobs."
+        )
     return text
 
 
-_HELPS, _MANY_HELP = {1: "What helps"}, "What helps, any one of these"
+_HELPS, _MANY_HELP = {1: "What helps"}, "Each of these changes helps"
 
 
 def _has_details(verdict: Verdict) -> bool:

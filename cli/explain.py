@@ -49,7 +49,7 @@ _SUGGESTIONS = (
 @command
 def explain(
     instance_file: str | None = argument(
-        None, "Instance file; left out with --example and --cluster.", metavar="FILE"
+        None, "Instance file; omitted with --example and --cluster.", metavar="FILE"
     ),
     job: str | None = argument(
         None,
@@ -63,12 +63,11 @@ def explain(
     search: Annotated[Search, taking("time_limit effort", time_limit=OF_EACH_PLAN)],
     configuration: bool | None = option(
         None,
-        "Try changes of the configuration too: the scheduler is simulated under each. "
-        f"Usual up to {MAX_JOBS} jobs.",
+        f"Also try changes of the configuration, by simulation. Default: up to {MAX_JOBS} jobs.",
     ),
     brief: bool | None = option(
         None,
-        "Two sentences and a line to paste, what helps most; the default with --cluster.",
+        "Two sentences and one line to paste; the default with --cluster.",
         "--brief/--no-brief",
     ),
     selection: Annotated[Selection, taking("wide")],
@@ -127,7 +126,7 @@ def pending_output(instance: Instance, format: str) -> str:
     ]
     columns = (Column("JOB"), Column("USER"), Column("QUEUE"), Column("SLOTS"), Column("SUBMITTED"))
     if not rows:
-        return "nothing is pending\n"
+        return "no job is pending\n"
     return listing_text(columns, lines, instance=instance) + paragraph(
         "Next: slotwise explain FILE JOB."
     )
@@ -220,10 +219,10 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         rows = [_suggestion(clock, item, wide) for item in found.suggestions]
         text += listing_text(_SUGGESTIONS, rows, instance=instance)
     if found.cut:
-        text += paragraph("cut short by the limit: more may stand in the way, and more may help")
+        text += paragraph("truncated by the limit: more obstacles and more remedies may exist")
     elif not found.suggestions and found.answer.start != instance.now:
         tried = counted(found.tried, "change")
-        text += paragraph(f"nothing that was tried starts it sooner ({tried})")
+        text += paragraph(f"no change that was tried starts it earlier ({tried})")
     if remedies := _configuration(instance, found):
         text = text.rstrip("\n") + "\n" + remedies
     if clock.day is not None:
@@ -255,7 +254,7 @@ def _configuration(instance: Instance, found: Explanation) -> str:
     for verdict in page_of(instance, found.diagnosis).verdicts:
         text += "\n" + paragraph(f"Cause as configured: {verdict.cause}")
         if verdict.remedies:
-            text += "An administrator could change any one of these:\n" + remedies_text(verdict)
+            text += "An administrator could make one of these changes:\n" + remedies_text(verdict)
     return f"{text}\n" if text else ""
 
 
@@ -270,9 +269,9 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
     agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
     last = found.obstacles[-1].reason if found.obstacles else ""
-    why = answer.waits_for or last or "all that it asks for is free"
+    why = answer.waits_for or last or "all its requested resources are free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
-    we_say = "we say the same" if agree else f"we say that {ours}"
+    we_say = "Slotwise computes the same" if agree else f"Slotwise computes that {ours}"
     yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
 
 
@@ -339,7 +338,7 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
 
     if found.reasons and not clock.instance.params.of_slurm:
         said = (bjobs_text(i, counted=len(i.hosts) > MAX_HOSTS) for i in found.reasons)
-        yield f"bjobs would say: {'; '.join(said)}"
+        yield f"bjobs would print: {'; '.join(said)}"
     if found.absolute is not None:
         yield str(found.absolute)
     if found.multifactor is not None:

@@ -43,18 +43,18 @@ class LikelyOptions:
 
     history: Path | None = option(
         None,
-        "Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
+        "Log of finished jobs (SWF, lsb.acct, lsb.events): also forecast the starts.",
         callback=from_stdin,
     )
-    samples: int | None = option(
-        None, "Futures that are drawn; default 200.", min=1, max=MAX_SAMPLES
-    )
+    samples: int | None = option(None, "Number of samples; default 200.", min=1, max=MAX_SAMPLES)
     seed: int | None = option(
         None, "The same seed gives the same answer on any machine; default 0."
     )
-    workers: int | None = option(None, "Processes that draw futures: the same answer.", min=1)
+    workers: int | None = option(
+        None, "Number of processes; the answer does not depend on it.", min=1
+    )
     calibration: Path | None = option(
-        None, "Result of `slotwise backtest --format json`: its factors make the bounds hold."
+        None, "Result of `slotwise backtest --format json`: its factors calibrate the bounds."
     )
 
     def settings(self, workers: int | None = None) -> Drawing:
@@ -67,7 +67,7 @@ class LikelyOptions:
         given = values_of(self, "samples", "seed", "workers", "calibration")
         said: dict[str, Any] = {name: i for name, i in given.items() if i is not None}
         if said and self.history is None:
-            wrong = "needs --history: a log of ended jobs"
+            wrong = "needs --history: a log of finished jobs"
             raise InputError([Problem(f"--{name} {wrong}") for name in said])
         if "calibration" in said:
             said["calibration"] = calibration_of_file(self.calibration)
@@ -91,31 +91,31 @@ class ForecastOptions:
 
     history: Path = option(
         ...,
-        "Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
+        "Log of finished jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
         callback=from_stdin,
     )
-    samples: int = option(200, "Futures that are drawn.", min=1, max=MAX_SAMPLES)
+    samples: int = option(200, "Number of samples.", min=1, max=MAX_SAMPLES)
     precision: str | None = option(
         None,
-        "Draw no more futures once LIKELY and both bounds of each job are known to so much "
-        "(30m): 95 % confidence.",
+        "Stop sampling when LIKELY and both bounds of each job are known to this precision "
+        "(30m) with 95 % confidence.",
         metavar="DURATION",
     )
     seed: int = option(0, "The same seed gives the same answer on any machine.")
     by: str | None = option(
         None,
-        "With the chance to have started by then: a time from now (2h, 90m) or a stamp.",
+        "Also show the probability of a start by then: a time from now (2h, 90m) or a stamp.",
         metavar="TIME",
     )
     policy: str = policy_option("easy", f"Policy of a pool: {POLICIES}.")
     calibration: Path | None = option(
-        None, "Result of `slotwise backtest --format json`: its factors make the bounds hold."
+        None, "Result of `slotwise backtest --format json`: its factors calibrate the bounds."
     )
     calibrate: int | None = option(
-        None, "First ask about so many past jobs of the log, so that the bounds hold.", min=1
+        None, "First forecast this many past jobs of the log, to calibrate the bounds.", min=1
     )
     keep_going: bool = option(False, "Report malformed records and read the rest.")
-    workers: int = option(1, "Processes that draw futures: the same answer.", min=1)
+    workers: int = option(1, "Number of processes; the answer does not depend on it.", min=1)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings for ``solver.forecast.forecast``. Raises InputError for invalid
@@ -378,7 +378,7 @@ def _text(
 ) -> str:
 
     if not found.names:
-        return "nothing is pending\n"
+        return "no job is pending\n"
     chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
     begin, end = "WHEN now", f"+{duration_text(_span(found))}"
     axis = begin + end.rjust(STRIP - len(begin), "─")
@@ -386,14 +386,14 @@ def _text(
     rows = _by_array(_shown(instance, found, records, states), selection)
     text = selection.text(instance, columns, rows)
     samples = found.samples.shape[1]
-    hold = "1 IN 10 BY and 9 IN 10 BY mean little (too few ended jobs or futures)"
+    hold = "1 IN 10 BY and 9 IN 10 BY are unreliable (too few finished jobs or samples)"
     if not found.doubtful:
         hold = (
             f"about 1 job in 10 starts by 1 IN 10 BY, 9 in 10 by 9 IN 10 BY, {_calibrated(found)}"
         )
-    agreed = "; where the three are one time, all futures agree" if _agreed(found) else ""
+    agreed = "; if the three times are equal, all samples agree" if _agreed(found) else ""
     return text + paragraph(
-        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is "
+        f"{samples} sample{'s' * (samples != 1)}, simulated by {found.run_by}; BY LIMITS is "
         f"{_by_limits(instance, found)}; {hold}{agreed}.",
         instance=instance,
     )
@@ -417,7 +417,8 @@ def _calibrated(found: Forecasts) -> str:
     if factors.forecasts:
         known = f" ({factors.forecasts} past forecasts known, {MIN_FORECASTS} are needed)"
     return (
-        f"not calibrated{known}: 9 IN 10 BY is the P90 of the futures times {factors.late:g}, "
+        f"not calibrated{known}: 9 IN 10 BY is the 90th percentile of the samples times "
+        f"{factors.late:g}, "
         "which was enough on most logs (--calibrate 100 finds the factor of this one)"
     )
 

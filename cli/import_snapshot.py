@@ -54,7 +54,7 @@ class Listings:
     )
     bhosts: tuple[Path, ...] = option(
         (),
-        "bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l and bhosts -s beside it.",
+        "bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l and bhosts -s in addition.",
         callback=from_stdin,
     )
     bqueues: tuple[Path, ...] = option(
@@ -81,7 +81,7 @@ class Listings:
     )
     aps: Path | None = option(None, "bjobs -u all -aps: absolute priorities.")
     folder: Path | None = option(
-        None, "Folder with what these commands printed, in files of any name.", "--from"
+        None, "Folder with the output of these commands, in files of any name.", "--from"
     )
     site: Path | None = option(None, OF_FILES)
     rusage: Rusage | None = option(None, RUSAGE_HELP)
@@ -138,7 +138,9 @@ class Listings:
             [*folder.unread, *(() if site is not None else folder.configuration)],
         )
         if not given.has_any:
-            raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
+            raise InputError(
+                "give the output of LSF's commands: --bjobs, --bhosts, --bqueues, --bhpart"
+            )
         moment = None if self.now is None else parse_now(self.now)
         dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
         return make_instance(given, moment or _age(dated), moment, site, self.rusage or "")
@@ -201,7 +203,9 @@ def make_instance(
         facts.tell_unknown_groups({job.user for job in seen.jobs}, seen.notes)
         told = facts.site(hosts, now.isoformat(), seen.notes, queues)
     elif facts.of_files.any:
-        seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
+        seen.notes.append(
+            "the output of bparams, bugroup and similar commands is ignored: the site is used"
+        )
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
@@ -351,8 +355,8 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
         before = states.setdefault(job.id, job.status)
         if before != job.status:
             notes.touch(
-                f"one file says that job {job.id} is {before}, another {job.status}: they are of "
-                "different times, and the last one counts"
+                f"job {job.id} is {before} in one file and {job.status} in another: the files "
+                f"are of different times, and the last one counts"
             )
             return
 

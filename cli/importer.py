@@ -38,21 +38,23 @@ if TYPE_CHECKING:
 class ConfigurationReading:
     """Facts that LSF's files leave open; fields of ``model.formats.lsf.site_document``."""
 
-    cluster: str = option("", "Cluster, where the directory has several.", show_default=False)
+    cluster: str = option(
+        "", "Name of the cluster, if the directory has several.", show_default=False
+    )
     at: str | None = option(
         None,
-        "Time for #if time(…), ISO 8601 with zone; it becomes `now`. "
-        "Default: the present time, for conditions only.",
+        "Time for #if time(…), ISO 8601 with zone; it becomes `now`. Default: the current time, "
+        "for conditions only.",
     )
     user: str = option("", "User for #if user(…).", show_default=False)
     lshosts: Path | None = option(
         None,
-        "What `lshosts -w` printed: processors and memory of hosts. "
-        "Default: CONFDIR/lshosts if it is there.",
+        "Output of `lshosts -w`: processors and memory of hosts. Default: CONFDIR/lshosts, if "
+        "it exists.",
     )
     ncpus: tuple[str, ...] = option(
         (),
-        "Processors of hosts where no file says them: N for all, or HOST=N; repeatable.",
+        "Processors of hosts for which no file has them: N for all, or HOST=N; repeatable.",
         metavar="[HOST=]N",
     )
     rusage: Rusage | None = option(None, RUSAGE_HELP)
@@ -72,7 +74,7 @@ class ConfigurationReading:
 @command
 def lsf(
     confdir: Path | None = argument(
-        None, "Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like."
+        None, "Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and similar files."
     ),
     *,
     example: str | None = option(
@@ -123,14 +125,14 @@ def _processors(words: Iterable[str]) -> dict[str, int]:
 
 AT = option(
     "end",
-    "The moment: an ISO 8601 stamp with zone, seconds as the log has them, "
-    "a time from its begin (2d, 90m), or end.",
+    "Time of the snapshot: an ISO 8601 stamp with zone, seconds of the log, a time from its "
+    "begin (2d, 90m), or end.",
     metavar="TIME",
 )
 LATER = option(
-    False, "Jobs submitted after the moment too, for a simulation from it.", "--with-future"
+    False, "Include the jobs submitted after that time, for a simulation from it.", "--with-future"
 )
-KEEP_GOING = option(False, "Report malformed records and take the rest.")
+KEEP_GOING = option(False, "Report malformed records and read the rest.")
 
 
 def _log(what: str) -> Any:
@@ -190,14 +192,14 @@ def events(
     notes = []
     if moment.first is not None and moment.time > moment.last:
         end = datetime.fromtimestamp(moment.last, UTC).isoformat()
-        notes.append(f"--at {at}: the log ends before, at {end}: what happened since is not in it")
+        notes.append(f"--at {at}: the log ends earlier, at {end}: it has no later events")
     if moment.unknown:
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
         notes.append(f"queue {name} was inactive: none of its jobs starts")
     for name in moment.closed_queues:
         notes.append(
-            f"queue {name} was closed: it takes no jobs, those that wait there still start"
+            f"queue {name} was closed: it accepts no new jobs; its pending jobs still start"
         )
     instance = _instance(moment, site, notes, bad)
     idle, shut = moment.idle_queues, moment.closed_queues
@@ -215,8 +217,8 @@ def acct(
     site: Path | None = SITE,
     usage_for: Path | None = option(
         None,
-        "Instance whose share accounts and slot pools get what the log's jobs have used "
-        "by its now (or --at); its jobs stay.",
+        "Instance whose share accounts and slot pools get the usage of the log's jobs up to its "
+        "now (or --at); its jobs are kept.",
     ),
     later: bool = LATER,
     keep_going: bool = KEEP_GOING,
@@ -236,8 +238,8 @@ def acct(
     bad = BadRecords()
     if usage_for is not None:
         if site is not None or later:
-            raise InputError("--usage-for takes its hosts and jobs from its own instance: "
-                             "leave --site and --with-future out")  # fmt: skip
+            raise InputError("--usage-for has its own hosts and jobs: remove --site and "
+            "--with-future")  # fmt: skip
         instance = _used(usage_for, files, at, bad)
         _refuse(bad, keep_going)
         print_notes(bad.told_cells())
@@ -266,7 +268,7 @@ def swf(
     at: str = AT,
     policy: str = option(
         RECORDED,
-        f"When jobs started: recorded, or as a replay has it: {POLICIES}.",
+        f"Source of the starts: recorded, or a replay by one of {POLICIES}.",
         metavar="NAME",
         callback=_recorded_or_known,
         autocompletion=_recorded_or_policies,
@@ -296,7 +298,7 @@ def swf(
     if not len(log):
         raise nothing_to_replay(log)
     queues = len({int(number) for number in log.queue if number >= 0})
-    print_notes([*remarks_on(log), *[f"the log's {queues} queues become one"] * (queues > 1)])
+    print_notes([*remarks_on(log), *[f"the {queues} queues become one queue"] * (queues > 1)])
     if policy == RECORDED:
         starts = {
             number: submit + found.waits[number]
@@ -305,8 +307,8 @@ def swf(
         }
         if missing := len(log) - len(starts):
             raise InputError(
-                f"{file}: {missing} of {len(log)} jobs have no recorded wait: give --policy easy "
-                "or another, and the moment is one of a replay"
+                f"{file}: {missing} of {len(log)} jobs have no recorded wait: give a policy "
+                f"such as --policy easy, and the snapshot is taken from a replay"
             )
     else:
         from ..solver.replay import replay
@@ -330,8 +332,8 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
     if "T" in at:
         if log.origin is None:
             raise InputError(
-                "--at: the log does not say its date (UnixStartTime): give the moment in its own "
-                f"seconds ({first} to {last}), or as a time from its begin (2d)"
+                f"--at: the log has no date (UnixStartTime): give seconds of the log ({first} to "
+                f"{last}), or a time from its begin (2d)"
             )
         zero = int(log.origin.timestamp())
     time = _seconds(at, first) - zero
@@ -347,7 +349,7 @@ def _require_within(at: str, time: int, first: int, last: int, origin: datetime 
     if origin is not None:
         begin, end = (origin + timedelta(seconds=second) for second in (first, last))
         span += f", {begin.isoformat()} to {end.isoformat()}"
-    raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
+    raise InputError(f"--at {at}: is outside the log, which covers seconds {span}")
 
 
 def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, int]) -> Instance:
@@ -402,10 +404,10 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
     from ..model.sources.trace import GPUS_OF_LOGS
 
     if moment.first is None:
-        raise InputError("the log has no record of a job: give a log with JOB_NEW records")
+        raise InputError("the log contains no job records: give a log with JOB_NEW records")
     if moment.time < moment.first:
         begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
-        raise InputError(f"--at lies before the log, which begins at {begin} ({moment.first})")
+        raise InputError(f"--at is before the log, which begins at {begin} ({moment.first})")
     base = None if site is None else read_source(site)
     hosts = moment.hosts
     if base is not None:
@@ -414,7 +416,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
         for host in hosts:
             host.slots = None if host.name in known else host.slots
     if base is None and not hosts:
-        raise InputError("no job of the log ran anywhere: give the hosts with --site")
+        raise InputError("no job of the log ran: give the hosts with --site")
     seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
     settle_limits(moment, base, seen.notes)
     tell_unread(moment, bad, seen.notes)
@@ -492,8 +494,8 @@ def _acct_time(at: str, files: list[Path]) -> int:
     if first is None:
         _refuse(bad, keep_going=False)
         raise InputError(
-            f"--at {at}: counts from the jobs of the log, which has no finished job: "
-            "give a second or a time such as 2026-03-01T08:00:00"
+            f"--at {at}: is relative to the jobs of the log, which has no finished job: give a "
+            f"second or a time such as 2026-03-01T08:00:00"
         )
     return last if at == "end" else _seconds(at, first)
 
@@ -539,7 +541,7 @@ class FormatReading(LogReading):
     """The options that a format may take; fields as of ``ReadOptions``."""
 
     hosts: int | None = option(None, "Spread the processors of the log over N hosts.", min=1)
-    cluster: Path | None = option(None, "Instance whose hosts and queues to take.")
+    cluster: Path | None = option(None, "Instance whose hosts and queues are used.")
 
     def options(self) -> ReadOptions:
         """Return the options as a format takes them. Raises InputError for an invalid cluster."""

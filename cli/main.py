@@ -90,15 +90,15 @@ def _most(name: str, what: str, most: int | None = None) -> Any:
 MAXIMA = {
     "hosts": _most("hosts", "hosts of an instance"),
     "jobs": _most("jobs", "jobs of an instance, records of a log"),
-    "names": _most("names", "names that ranges stand for"),
+    "names": _most("names", "names in expanded ranges"),
     "elements": _most("elements", "elements of job arrays"),
     "text": _most("text", "bytes of an instance file"),
     "value": _most("value", "characters of one value"),
     "requirement": _most("requirement", "characters of a requirement or bsub line"),
     "nesting": _most("nesting", "levels of lists and mappings", 500),
     "line": _most("line", "bytes of a line of a log"),
-    "unpacked": _most("unpacked", "bytes that a packed log unpacks to"),
-    "ratio": _most("ratio", "times its size that a packed log unpacks to"),
+    "unpacked": _most("unpacked", "bytes of a decompressed log"),
+    "ratio": _most("ratio", "ratio of a decompressed log to its file"),
     "errors": _most("errors", "problems that are shown"),
 }
 
@@ -115,10 +115,10 @@ def _global(
         callback=show_all,
         is_eager=True,
     ),
-    debug: bool = option(False, "Errors with their traceback.", rich_help_panel=ADVANCED),
+    debug: bool = option(False, "Show errors with their traceback.", rich_help_panel=ADVANCED),
     raw_cells: bool = option(
         False,
-        "CSV cells that begin like a formula stay so.",
+        "Keep CSV cells that begin like a formula.",
         "--raw-csv",
         rich_help_panel=ADVANCED,
     ),
@@ -130,13 +130,14 @@ def _global(
     ),
     strict: bool = option(
         False,
-        "Tighter limits, for inputs of strangers (docs/limits.md); --max-… beside it still count.",
+        "Tighter limits, for input that is not trusted (docs/limits.md); --max-… options still "
+        "apply.",
         "--strict-limits",
         rich_help_panel=LIMITS,
     ),
     memory_limit: int | None = option(
         None,
-        "Most memory of each process; then it ends.",
+        "Maximum memory of each process; a process that exceeds it ends.",
         min=100,
         metavar="MB",
         rich_help_panel=LIMITS,
@@ -193,7 +194,9 @@ def _run() -> None:
         if _caused_by_interrupt(error):
             _stopped(Exit.INTERRUPTED)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        _leave(Exit.FAULT, f"a fault of slotwise itself: {what} (slotwise --debug … shows where)")
+        _leave(
+            Exit.FAULT, f"an internal error of slotwise: {what} (slotwise --debug … shows where)"
+        )
     except SystemExit as leaving:
         # Typer turns Ctrl-C into this code and says nothing.
         if leaving.code in (Exit.INTERRUPTED, Exit.TERMINATED):
@@ -224,12 +227,12 @@ def out_of_memory() -> str:
         what, more = "memory ran out", "a machine with more memory"
     else:
         what, more = f"memory ran out at {limit} MB (--memory-limit)", "a higher limit"
-    return f"{what}: take {more}, fewer --workers, or a part of the input (--first, --until)"
+    return f"{what}: use {more}, fewer --workers, or a part of the input (--first, --until)"
 
 
 def _stopped(code: Exit) -> NoReturn:
     """Leave after a Ctrl-C or SIGTERM that no search was there to answer."""
-    _print_error("stopped before there was an answer")
+    _print_error("stopped before an answer was found")
     sys.exit(code)
 
 

@@ -69,23 +69,23 @@ class Search:
     """Options of the search for an optimal plan; fields of ``solver.planning.plan``."""
 
     objective: ObjectiveName = option(
-        "lexicographic", "What the optimum minimises (docs/how-it-works.md)."
+        "lexicographic", "Objective of the optimal plan (docs/how-it-works.md)."
     )
     time_limit: float | None = option(
         None,
-        "Wall seconds of the whole command; of an exact plan 30 without it and --effort.",
+        "Wall-clock seconds of the whole command; of an exact plan 30 without it and --effort.",
         min=0.0,
     )
     effort: float | None = option(
         None, "Deterministic effort instead: the same plan on any machine.", min=0.0
     )
     workers: int | None = option(
-        None, "Threads or processes at work at once; default: as the task is.", min=1
+        None, "Number of threads or processes. Default: chosen by the command.", min=1
     )
     as_lsf: bool = option(
         False,
-        "As LSF's estimate: no windows, no advance reservations; what is held is for BACKFILL "
-        "queues only.",
+        "Estimate as LSF does: ignore windows and advance reservations; only BACKFILL queues "
+        "may use reserved slots.",
     )
     margin: int = option(
         0,
@@ -96,7 +96,9 @@ class Search:
 
 
 #: Meaning of --time-limit for a command that makes several plans.
-OF_EACH_PLAN = "Wall seconds of the whole command; of each exact plan 10 without it and --effort."
+OF_EACH_PLAN = (
+    "Wall-clock seconds of the whole command; of each exact plan 10 without it and --effort."
+)
 #: Options shared by several commands.
 FORMAT_HELP = "Format on standard output."
 FORMAT = option("text", FORMAT_HELP)
@@ -117,7 +119,7 @@ class LogReading:
     keep_going: bool = option(False, "Report malformed records and read the rest.")
     default_limit: str | None = option(
         None,
-        "Requested time of jobs for which an SWF log has none: 12h, or 2x (twice the run).",
+        "Requested time of jobs without one in an SWF log: 12h, or 2x (twice the run time).",
         metavar="TIME|Nx",
     )
 
@@ -239,7 +241,9 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
 
     if isinstance(value, list | tuple):
         if sum(str(path) == "-" for path in value) > 1:
-            raise InputError("- is given twice: standard input is read once; name a file instead")
+            raise InputError(
+                "- is given twice: standard input can be read only once; give a file instead"
+            )
         return [from_stdin(context, path) for path in value]
     if value is None or (str(value) != "-" and not is_stream(value)):
         return value

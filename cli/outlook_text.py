@@ -22,16 +22,16 @@ Stated: TypeAlias = Mapping[str, tuple[str, str]]
 NOTHING: Stated = {}
 #: Text for a job without a start, by its state or the reason in a plan.
 NO_START = {
-    "starts if": "starts once something else happens",
+    "starts if": "starts once another event occurs",
     "unknown end": "has no known start",
     "impossible": "cannot start on this cluster",
     "not examined": "was not examined",
     "no place": "has no start",
-    "no place found": "has no start: no place was found",
+    "no place found": "has no start: none was found",
 }
 #: Why a job was not examined.
 STOPPED = "the limit or Ctrl-C came first"
-_BESIDE = "beside what runs and what is planned"
+_BESIDE = "with the running and the planned jobs"
 
 
 def start_lines(

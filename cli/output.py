@@ -101,7 +101,7 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ())
             continue
         key = _identity(path)
         if key in taken:
-            same = f"{spelling} would overwrite {taken[key]}: give it a file of its own"
+            same = f"{spelling} would overwrite {taken[key]}: give another file"
             raise InputError([Problem(same, str(path))])
         taken[key] = spelling
 
@@ -331,7 +331,7 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
 
     if suffixes and not path.name.endswith(tuple(suffixes)) and not is_special(path):
         known = ", ".join(suffixes)
-        raise InputError([Problem(f"takes a name that ends in one of {known}", str(path))])
+        raise InputError([Problem(f"must be a name that ends in one of {known}", str(path))])
     check_output(path)
     if path.name.endswith(".parquet"):
         try:
@@ -339,7 +339,7 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
         except ImportError:
             text = (
                 "Parquet needs the package pyarrow, which is not installed: "
-                "pip install 'slotwise[parquet]', or take .csv or .json"
+                "pip install 'slotwise[parquet]', or use .csv or .json"
             )
             raise InputError([Problem(text, str(path))]) from None
 
@@ -413,13 +413,13 @@ def _cell(value: Any) -> Any:
 class Resuming:
     """Options for stopping and resuming a long run."""
 
-    checkpoint: Path | None = option(None, "Where Ctrl-C or SIGTERM leaves the state.")
+    checkpoint: Path | None = option(None, "File to which Ctrl-C or SIGTERM writes the state.")
     checkpoint_every: str | None = option(
         None,
-        "Also write --checkpoint every so often (0.5s, 60s, 5m): kill -9 costs no more.",
+        "Also write --checkpoint at this interval (0.5s, 60s, 5m).",
         metavar="TIME",
     )
-    resume: Path | None = option(None, "Go on from a checkpoint.")
+    resume: Path | None = option(None, "Continue from a checkpoint.")
 
     def checkpoints(self) -> Checkpoints:
         """Return the writer of checkpoints; raise InputError for an invalid path or time."""
@@ -469,5 +469,5 @@ class Checkpoints:
             print_note(f"{done}; nothing was written (no --checkpoint)")
         else:
             self.write(state())
-            print_note(f"{done}; go on with --resume {self.path}")
+            print_note(f"{done}; continue with --resume {self.path}")
         raise typer.Exit(Exit.STOPPED)

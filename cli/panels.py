@@ -179,7 +179,7 @@ class PanelledCommand(TyperCommand):
         value = option.lstrip("-")
         takes = [each.opts[0] for each in self.params if value in _choices_and_kind(each)[0]]
         if renamed := RENAMED.get((self.name or "", option)):
-            hint = f"; it is {renamed} now"
+            hint = f"; use {renamed}"
         elif elsewhere:
             hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
         elif takes:
@@ -196,7 +196,7 @@ class PanelledCommand(TyperCommand):
         has_job = any("--job" in each.opts for each in self.params)
         hint = f": a job is given as --job {words.split(' ')[0]}" if has_job else ""
         usage = f"`slotwise {name} --help`"
-        return InputError(printable(f"{name} takes no further argument {words}{hint} ({usage})"))
+        return InputError(printable(f"{name} accepts no further argument {words}{hint} ({usage})"))
 
 
 def _called(ctx: Any) -> str:

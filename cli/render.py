@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from ..solver.outlook.outlook import JobOutlook, Outlook
 
 #: Sentence below a plan whose search stopped before all starts were proved.
-ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
+ENDED_EARLY = (
+    "The search ended before everything was proved: a longer --time-limit may find a better plan."
+)
 
 #: The columns of a plan as CSV.
 _COLUMNS = (

@@ -188,7 +188,7 @@ class PoolOptions:
     policy: str | None = policy_option(None, f"Scheduling policy: {POLICIES}. Default: easy.")
     procs: int | None = option(None, "Processors. Default: the log's MaxProcs.", min=1)
     schedule_after: ScheduleAfter | None = option(
-        None, "Schedule after each event or once a time stamp. Default: by policy."
+        None, "Schedule after each event, or once per time stamp. Default: by policy."
     )
 
 
@@ -262,13 +262,15 @@ class MeasureOptions:
     """Options that select what is measured; fields of ``solver.replay.Measuring``."""
 
     warm_up: str | None = option(
-        None, "Do not measure jobs submitted in the first time of the log: 7d.", metavar="TIME"
+        None, "Do not measure jobs submitted in this first part of the log: 7d.", metavar="TIME"
     )
     cool_down: str | None = option(
         None, "Do not measure jobs submitted in this last part of the log: 7d.", metavar="TIME"
     )
     slowdown_threshold: str | None = option(
-        None, "Run time that bounded slowdown takes for shorter jobs. Default: 10s.", metavar="TIME"
+        None,
+        "Run time used for shorter jobs in the bounded slowdown. Default: 10s.",
+        metavar="TIME",
     )
     by: str | None = option(
         None, "Also measure groups: user, size, queue, separated by commas.", metavar="KIND[,KIND…]"
@@ -316,7 +318,7 @@ class ReplayFiles:
             if path is not None:
                 check_path(path, suffixes)
                 if policies > 1 and name != "--jobs":
-                    wrong = f"{name}: takes one policy, not {policies}"
+                    wrong = f"{name}: must be one policy, not {policies}"
                     raise InputError([Problem(wrong, str(path))])
         if self.plot is not None:
             check_path(self.plot, replay_plot.SUFFIXES)
@@ -358,7 +360,7 @@ def replay(
 
     For hosts, queues and the scheduler loop see `slotwise simulate`.
 
-    Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
+    Exit codes: 0 done, 2 bad input, 3 stopped early (continue with --resume).
     """
     from ..model.formats.reading import check_readable
     from ..model.sources.registry import format_of
@@ -397,7 +399,7 @@ def _checkpoints(resuming: Resuming, names: Sequence[str]) -> Checkpoints:
 
     for name, path in (("--checkpoint", resuming.checkpoint), ("--resume", resuming.resume)):
         if path is not None and len(names) > 1:
-            raise InputError(f"{name}: takes one policy, not {len(names)}")
+            raise InputError(f"{name}: must be one policy, not {len(names)}")
     return resuming.checkpoints()
 
 
@@ -445,7 +447,7 @@ def tell_left_out(workload: Workload) -> None:
     for note, count in workload.notes.items():
         print_note(f"{count} × {note}")
     for reason, count in workload.left_out.items():
-        print_note(f"left out {count} job{'s' if count > 1 else ''}: {reason}")
+        print_note(f"omitted {count} job{'s' if count > 1 else ''}: {reason}")
 
 
 def _load(path: Path, **options: Any) -> Checkpoint:

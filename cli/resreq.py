@@ -59,7 +59,9 @@ class ResreqAnswer:
 
 
 #: Meaning of --cluster, the alternative to --against.
-OF_HOSTS = "Instead of --against the hosts of this machine's cluster: asks its scheduler now."
+OF_HOSTS = (
+    "Use the hosts of this machine's cluster instead of --against: runs its scheduler's commands."
+)
 
 
 @command
@@ -68,7 +70,9 @@ def resreq(
     strict: bool = option(False, "Rules of LSF_STRICT_RESREQ=Y."),
     lenient: bool = option(False, "Accept balance together with usablecuslots in cu."),
     dialect: str = option("", "The language of LSF 7 or 10.1; else the instance's, or 10.1."),
-    against: Path | None = option(None, "Instance file: which of its hosts match, in which order."),
+    against: Path | None = option(
+        None, "Instance file: show which of its hosts match, and in which order."
+    ),
     *,
     source: Annotated[Source, taking("example live timeout", live=OF_HOSTS)],
     submitted_from: str | None = option(

@@ -96,7 +96,9 @@ def output_of(
                 programs[program], words, timeout=timeout, environment=environment, most=limit
             )
         except TimeoutExpired:
-            raise NoAnswer([Problem(f"gave no answer in {timeout:.3g} s", f"`{line}`")]) from None
+            raise NoAnswer(
+                [Problem(f"did not answer within {timeout:.3g} s", f"`{line}`")]
+            ) from None
         except TooMuchOutput:
             wrong = f"printed more than {limit:,} bytes (--max-text)"
             raise InputError([Problem(wrong, f"`{line}`")]) from None

@@ -122,7 +122,7 @@ def verify_output(
         flat = [{name: x for name, x in job.items() if name != "causes"} for job in chosen]
         return csv_text(list(flat[0]), flat) if flat else ""
     if not found.jobs:
-        return "nothing was pending\n"
+        return "no job was pending\n"
     titles = [Column(_TITLES[name]) for name in names]
     columns = (
         *(Column("JOB"), Column("SLOTS"), *titles, Column("STARTED", marked=True)),
@@ -228,8 +228,8 @@ class Scored:
     )
     log: tuple[Path, ...] = option(
         (),
-        "What followed: lsb.events, lsb.acct or sacct -P; with --snapshot also SWF. Its starts "
-        "are added to a store. Repeatable.",
+        "Log of the later events: lsb.events, lsb.acct or sacct -P; with --snapshot also SWF. "
+        "Its starts are added to a store. Repeatable.",
     )
 
 
@@ -237,10 +237,10 @@ class Scored:
 class ScoreOptions:
     """Options of the table over a store."""
 
-    by: By = option("method", "Also a group of lines for each queue, size or horizon.")
+    by: By = option("method", "Also show one group of rows for each queue, size or horizon.")
     since: str | None = option(
         None,
-        "Only estimates of this time before the last poll (30d) or since a stamp.",
+        "Only estimates of this period before the last poll (30d), or since a stamp.",
         metavar="TIME",
     )
     output: Path | None = option(
@@ -254,7 +254,7 @@ class SnapshotOptions:
 
     possible: bool = option(False, "With --snapshot: also the possible starts, by an optimal plan.")
     time_limit: float | None = option(
-        None, "With --snapshot: wall seconds of the whole command.", min=0.0
+        None, "With --snapshot: wall-clock seconds of the whole command.", min=0.0
     )
     keep_going: bool = option(
         False, "With --snapshot: report malformed records of the log and read the rest."
@@ -326,13 +326,13 @@ def _check_together(store: str | None, scored: Scored, others: tuple[Any, ...]) 
     if (store is None) == (scored.snapshot is None):
         raise InputError("give the store of a service, or --snapshot FILE with --log FILE")
     if scored.snapshot is not None and len(scored.log) != 1:
-        raise InputError([Problem("needs one --log: what happened after it", "--snapshot")])
+        raise InputError([Problem("needs one --log with later events", "--snapshot")])
     other, where = ("the store", "a store") if scored.snapshot else ("--snapshot", "--snapshot")
     for record in others:
         default = spelled(type(record)())
         for name, value in spelled(record).items():
             if value != default[name]:
-                raise InputError([Problem(f"is of {where}: leave it out, or give {other}", name)])
+                raise InputError([Problem(f"belongs to {where}: remove it, or give {other}", name)])
 
 
 def _begin(text: str, summary: StoreSummary) -> int:
@@ -359,7 +359,7 @@ def score_output(found: Score, store: str, format: str) -> str:
         return csv_text(list(records[0]), records) if records else ""
     head = paragraph(_contents(found.summary, store))
     if not records:
-        return head + "no job with a kept estimate has started yet\n"
+        return head + "no job with a stored estimate has started yet\n"
     text = head + accuracy_text(of_groups(found.groups)) + paragraph(_meaning(found))
     if not found.reliability:
         return text
@@ -373,17 +373,17 @@ def _contents(summary: StoreSummary, store: str) -> str:
     waiting, unknown = summary.jobs.get("pending", 0), summary.jobs.get("gone", 0)
     said = f"{shown_name(store)}: {summary.started} jobs with a known start, {waiting} pending"
     if unknown:
-        said += f", {unknown} left the cluster and no poll showed a start (--log lsb.acct adds it)"
-    return f"{said}; {summary.estimates} kept estimates of {summary.polls} polls."
+        said += f", {unknown} left the cluster without a start in any poll (--log lsb.acct adds it)"
+    return f"{said}; {summary.estimates} stored estimates of {summary.polls} polls."
 
 
 def _meaning(found: Score) -> str:
     from ..solver.forecast.forecast import MIN_FORECASTS
 
     known = found.calibration.forecasts
-    enough = f"forecasts with this store are calibrated by {known} of its own"
+    enough = f"forecasts with this store are calibrated by {known} of its own forecasts"
     if known < MIN_FORECASTS:
-        enough = f"{known} forecasts have a known start, {MIN_FORECASTS} calibrate the next ones"
+        enough = f"{known} forecasts have a known start; {MIN_FORECASTS} are needed for calibration"
     return (
         "MEAN ERROR, MEDIAN and 9 IN 10 are of the difference between estimate and start; BIAS is "
         "early if estimates are before starts; BY P90: share that had started by 9 IN 10 BY; "

@@ -63,13 +63,16 @@ class Selection:
         (), "Only this pending job; may be repeated.", "--job", autocompletion=pending_jobs
     )
     only: Only | None = option(
-        None, "Only jobs that start now, later, are not proved, or have no place."
+        None,
+        "Only jobs that start now, that start later, that are not proved, or that have no start.",
     )
     sort: Order = option("priority", "Order of the jobs; the largest gain and slots first.")
     top: int | None = option(
-        None, "Only the first N; 0 for all. Default of the text: one page.", min=0
+        None, "Only the first N; 0 for all. Default for text: one page.", min=0
     )
-    wide: bool = option(False, "Allocations whole, and jobs that start now one by one.")
+    wide: bool = option(
+        False, "Show allocations in full, and one row for each job that starts now."
+    )
 
     @property
     def everything(self) -> bool:
@@ -92,7 +95,7 @@ class Selection:
         known |= {job.array_id for job in instance.pending if job.array_id is not None}
         most = sorted(known)[:FEW_NAMES]
         more = ", …" if len(known) > len(most) else ""
-        listed = f": pending are {', '.join(most)}{more}" if known else ": nothing is pending"
+        listed = f": pending are {', '.join(most)}{more}" if known else ": no job is pending"
         problems = [
             Problem(no_pending_job(instance.omissions, name, nearest(name, known) or listed))
             for name in self.names

@@ -49,22 +49,28 @@ AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 class Switches:
     """The switches of LSF's commands; VIEWS says which of them mean something to a view."""
 
-    long: bool = option(False, "All of each; bugroup: shares; sshare: LevelFS.", "-l")
+    long: bool = option(False, "Full output; bugroup: shares; sshare: LevelFS.", "-l")
     recursive: bool = option(
-        False, "bjobs: running jobs. Else share accounts of every level.", "-r"
+        False, "bjobs: running jobs. Other views: share accounts of every level.", "-r"
     )
-    pending: bool = option(False, "bjobs: pending jobs, and why they wait.", "-p")
+    pending: bool = option(False, "bjobs: pending jobs and their pending reasons.", "-p")
     shared: bool = option(False, "bhosts: shared resources. bjobs: suspended jobs.", "-s")
-    gpu: bool = option(False, "bhosts: GPUs, and how many jobs each has.", "-gpu")
+    gpu: bool = option(False, "bhosts: GPUs, and the number of jobs on each.", "-gpu")
     guarantees: bool = option(False, "bresources: guaranteed resource pools.", "-g")
-    ended: bool = option(False, "bjobs: jobs that have ended (with --at).", "-d")
-    everything: bool = option(False, "bjobs: ended jobs too. blimits: limits not in use too.", "-a")
+    ended: bool = option(False, "bjobs: finished jobs (with --at).", "-d")
+    everything: bool = option(
+        False, "bjobs: also finished jobs. blimits: also limits not in use.", "-a"
+    )
     configured: bool = option(False, "blimits: as configured.", "-c")
-    arrays: bool = option(False, "bjobs: job arrays, how many elements are where.", "-A")
+    arrays: bool = option(
+        False, "bjobs: job arrays, with the number of elements in each state.", "-A"
+    )
     absolute: bool = option(False, "bjobs: pending jobs by absolute priority.", "-aps")
-    users: tuple[str, ...] = option((), "Of this user or user group; all: of everybody.", "-u")
+    users: tuple[str, ...] = option(
+        (), "Only jobs of this user or user group; all: of all users.", "-u"
+    )
     queues: tuple[str, ...] = option((), "bjobs, bhist: of this queue.", "-q")
-    hosts: tuple[str, ...] = option((), "On this host, host group or unit.", "-m")
+    hosts: tuple[str, ...] = option((), "Only jobs on this host, host group or unit.", "-m")
 
     @property
     def given(self) -> list[str]:
@@ -109,10 +115,10 @@ def show(
     *,
     source: Annotated[Source, taking("example live timeout")],
     name: list[str] | None = option(
-        None, "Only this job, host, queue, …, as behind FILE; may be repeated."
+        None, "Only this job, host, queue, …, as after FILE; may be repeated."
     ),
     switches: Switches,
-    wide: bool = option(False, "Understood: no table cuts a name short.", "-w"),
+    wide: bool = option(False, "Accepted: no table truncates a name.", "-w"),
     cycle: bool | None = option(
         None,
         "After or before the scheduling cycle at the instance's now. Default: after for "
@@ -293,7 +299,7 @@ def _second(instance: Instance, text: str) -> int:
             return int(word)
         if not word.startswith("+") and isinstance(stamp := parse_instant(word), datetime):
             if instance.origin is None:
-                raise ValueError("the instance has no origin: say how long from now, as in +2h")
+                raise ValueError("the instance has no origin: give a time from now, as in +2h")
             zero = datetime.fromisoformat(instance.origin)
             return int((stamp - zero).total_seconds())
         return instance.now + parse_duration(word.removeprefix("+"))
@@ -319,19 +325,19 @@ def _check_view(view: str, switches: list[str]) -> None:
         if view in _NEAREST_VIEWS:
             hint = f" (did you mean '{_NEAREST_VIEWS[view]}'?)"
         known = f"{', '.join(VIEWS)} (of Slurm: {', '.join(SLURM_VIEWS)})"
-        raise InputError(f"there is no view '{view}'{hint}: use one of {known}")
+        raise InputError(f"unknown view '{view}'{hint}: use one of {known}")
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
-        raise InputError(f"{', '.join(idle)}: does not apply to {view}, which knows {known}")
+        raise InputError(f"{', '.join(idle)}: does not apply to {view}, which has {known}")
 
 
 def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:
 
     if cycle is not None and (at is not None or view == "bhist"):
-        raise InputError("--cycle and --no-cycle are of the instance's now: not of a simulation")
+        raise InputError("--cycle and --no-cycle apply to the instance's now, not to a simulation")
     if of_run and at is None and view != "bhist":
-        raise InputError(f"{', '.join(of_run)}: needs --at, the moment of the simulation to show")
+        raise InputError(f"{', '.join(of_run)}: needs --at, the time of the simulation to show")
 
 
 def _ids(jobs: Sequence[Job]) -> list[str]:
@@ -394,7 +400,7 @@ def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
 
     choices = list(known)
     problems = [
-        Problem(f"there is no {kind} '{name}'{nearest(name, choices)}")
+        Problem(f"unknown {kind} '{name}'{nearest(name, choices)}")
         for name in names
         if name not in choices
     ]

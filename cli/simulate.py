@@ -68,8 +68,8 @@ class WorkloadOptions(LogReading):
 
     cluster: Path | None = option(
         None,
-        "Instance whose hosts and queues run a log. Alone, instead of FILE: the cluster of this "
-        "machine, whose scheduler is asked now.",
+        "Instance whose hosts and queues run a log. Without a name, instead of FILE: the "
+        "cluster of this machine, from its scheduler's commands.",
         metavar="[FILE]",
     )
     hosts: int | None = option(None, "Spread the processors of an SWF log over N hosts.", min=1)
@@ -80,7 +80,7 @@ class WorkloadOptions(LogReading):
     )
     changes: Path | None = option(
         None,
-        "Changes over time: hosts, loads, sizes, new jobs, bkill and the like (docs/changes.md).",
+        "Changes over time: hosts, loads, sizes, new jobs, bkill and others (docs/changes.md).",
     )
 
 
@@ -167,8 +167,8 @@ def _lives(
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
     tell(
-        f"{path}: {passing} of {len(names)} hosts fail and return, {len(lives.controls)} times one "
-        f"was closed or opened; {unnamed} hosts are not in it"
+        f"{path}: {passing} of {len(names)} hosts fail and return, and {len(lives.controls)} "
+        f"times one was closed or opened; {unnamed} hosts are not in it"
     )
     return found
 
@@ -252,12 +252,12 @@ def fit_text(fit: CycleFit) -> str:
     if not fit.close[fit.cycle]:
         return (
             f"no cycle length fits the log: none of {fit.jobs} jobs starts within 5 s of the "
-            f"recorded start; {fit.cycle} s are taken, --cycle says otherwise"
+            f"recorded start; {fit.cycle} s are assumed; --cycle sets another"
         )
     tried = ", ".join(f"{length} s: {close}" for length, close in fit.close.items())
     return (
-        f"cycles every {fit.cycle} s fit the log best: {fit.close[fit.cycle]} of {fit.jobs} jobs "
-        f"start within 5 s of the recorded start ({tried}); --cycle says otherwise"
+        f"cycles every {fit.cycle} s fit the log best: {fit.close[fit.cycle]} of {fit.jobs} "
+        f"jobs start within 5 s of the recorded start ({tried}); --cycle sets another"
     )
 
 
@@ -298,21 +298,21 @@ class LoopOptions(WorkloadOptions, Resuming):
     )
     top: int | None = option(
         None,
-        "Jobs that get a future allocation. Default: LSB_TIME_RESERVE_NUMJOBS, else 4.",
+        "Number of jobs that get a future allocation. Default: LSB_TIME_RESERVE_NUMJOBS, else 4.",
         "--reservations",
         min=1,
     )
     cycle: int | None = option(
         None,
-        "Seconds between cycles, 0 for one at every event. Default: MBD_SLEEP_TIME; of "
-        "lsb.acct what fits its starts best.",
+        "Seconds between cycles; 0: one at every event. Default: MBD_SLEEP_TIME; for lsb.acct, "
+        "the value that fits its starts best.",
         min=0,
     )
     until: str | None = option(
         None, "Stop at this second, or after a time (7d, 12h).", metavar="TIME"
     )
     jobs: Path | None = option(None, JOBS_FILE_HELP)
-    cycle_log: Path | None = option(None, "Write every cycle, one JSON object a line.")
+    cycle_log: Path | None = option(None, "Write every cycle, one JSON object per line.")
     shares: Path | None = option(
         None, "Write priorities and shares over time, in the formats of --jobs."
     )
@@ -425,7 +425,9 @@ def _series(options: LoopOptions) -> ShareSeries | None:
         return None
     check_path(options.shares)
     if options.resume is not None:
-        raise InputError("--shares does not go with --resume: its beginning would be missing")
+        raise InputError(
+            "--shares cannot be combined with --resume: the first part would be missing"
+        )
     return ShareSeries()
 
 
@@ -433,7 +435,9 @@ def _only_with_policies(instance: Instance) -> None:
     from ..solver.fairshare.queue_order import has_policy
 
     if not has_policy(instance):
-        raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
+        raise InputError(
+            "--shares needs fairshare, host partitions or slot pools: the instance has none"
+        )
 
 
 def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = None) -> Session:
@@ -491,7 +495,7 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         if wanted is not None and wanted != had
     ]
     if options.cycle_log is not None and not session.keep_log:
-        wrong.append("made without --cycle-log: the cycles before it would be missing")
+        wrong.append("made without --cycle-log: the earlier cycles would be missing")
     if wrong:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
@@ -533,7 +537,7 @@ def simulate(
 
     To replay an SWF log on one pool of processors see `slotwise replay`.
 
-    Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
+    Exit codes: 0 done, 2 bad input, 3 stopped early (continue with --resume).
     """
 
     run_loop(source, options)

@@ -34,14 +34,18 @@ def slots(
     source: Source,
     *,
     queue: str = option("", "Queue of the job; else the default one."),
-    user: str = option("", "Who submits: limits and queues depend on it."),
+    user: str = option("", "User who submits the job; limits and queues depend on it."),
     until: str | None = option(
         None, "Also free slots over time, until then (24h).", metavar="TIME"
     ),
-    every: bool = option(False, "All rows; else the largest of each kind of hosts.", "--all"),
+    every: bool = option(
+        False, "All rows. Default: the largest row of each kind of hosts.", "--all"
+    ),
     search: Annotated[
         Search,
-        taking("time_limit", time_limit=f"Wall seconds of the command; default {TIME_LIMIT}."),
+        taking(
+            "time_limit", time_limit=f"Wall-clock seconds of the command; default {TIME_LIMIT}."
+        ),
     ],
     format: Format = FORMAT,
 ) -> None:
@@ -112,7 +116,7 @@ def _sum(found: Slots) -> str:
     if found.rows:
         jobs = "the waiting job" if found.waiting == 1 else f"any of {found.waiting} waiting jobs"
         more = "; stopped early: more may fit" if found.is_partial else ""
-        return f"{free}; each row alone fits without delaying {jobs}{more}"
+        return f"{free}; each row by itself fits without delaying {jobs}{more}"
     if found.is_partial:
         return f"{free}; stopped before a row was found"
     return f"nothing could start now without delaying a job: {found.nothing} ({free})"

@@ -28,7 +28,7 @@ class SlurmListings:
     """Files with the output of Slurm's commands, and the time of the output."""
 
     folder: Path = option(
-        ..., "Folder with what Slurm's commands printed, in files of any name.", "--from"
+        ..., "Folder with the output of Slurm's commands, in files of any name.", "--from"
     )
     now: str | None = option(
         None,
@@ -74,7 +74,7 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     if now is None:
         time = printed_at(seen)
         if time is None:
-            raise InputError("no input says when it was printed: give sdiag, or --now")
+            raise InputError("no input gives the time of the listings: give sdiag, or --now")
         now = datetime.fromtimestamp(time, UTC)
     made = assemble(seen, now)
     print_notes(made.notes)
@@ -129,7 +129,9 @@ def slurm_now(programs: Mapping[str, str], asking: Asking) -> Instance:
     from ..model.sources.slurm.folder import read_texts
 
     if asking.site is not None or asking.rusage:
-        raise InputError("--site and --rusage are of LSF: Slurm's programs print what it has")
+        raise InputError(
+            "--site and --rusage apply to LSF only: Slurm's programs print its configuration"
+        )
     now = datetime.now().astimezone().replace(microsecond=0)
     texts: list[Text] = []
     lost: list[Omission] = []

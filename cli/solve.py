@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_SIMULATED = 20_000
 #: Meaning of --time-limit for a comparison.
 OF_OPTIMAL = (
-    "Wall seconds of the whole command; without it the optimal plan has 30, or --effort, "
+    "Wall-clock seconds of the whole command; without it the optimal plan has 30, or --effort, "
     "and the others no limit."
 )
 
@@ -41,12 +41,12 @@ class PlanOptions(Search):
     method: Method = option("optimal", "How to plan.")
     jobs: int | None = option(
         None,
-        "Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
+        "Number of jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
         "--reservations",
         min=0,
     )
     first: int | None = option(
-        None, "Plan only the first N jobs of the order, as if no job waited behind them.", min=1
+        None, "Plan only the first N jobs of the order, as if no other job were pending.", min=1
     )
     whole_nodes: bool = option(
         False, "As Slurm plans: a job that starts later has its hosts to itself."
@@ -63,13 +63,13 @@ def solve(
     selection: PlanSelection,
     configured: bool | None = option(
         None,
-        "Show the start as configured too, for which the scheduler is simulated; usual up to "
+        "Also show the start as configured, by simulation. Default: up to "
         f"{MAX_SIMULATED:,} running and pending jobs.",
     ),
     format: Format = FORMAT,
     gantt: bool = GANTT,
-    lsf_plan: Path | None = option(None, "Write the plan as lsb.allocation.plan.json too."),
-    strict: bool = option(False, "Exit with 1 if some job cannot be placed."),
+    lsf_plan: Path | None = option(None, "Also write the plan as lsb.allocation.plan.json."),
+    strict: bool = option(False, "Exit with code 1 if a job has no start."),
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
@@ -155,7 +155,7 @@ def _told(
 def _check_format(gantt: bool, format: str) -> None:
     """Raise InputError for --gantt with a format that programs read."""
     if gantt and format != "text":
-        raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
+        raise InputError(f"--gantt cannot be combined with --format {format}")
 
 
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
@@ -231,7 +231,7 @@ def _compared(
 ) -> bool | list[str] | None:
     """Return the methods to compare as the comparison takes them."""
     if configured and (everything or methods is not None):
-        raise InputError("--configured and --methods are two tables: give one of them")
+        raise InputError("--configured and --methods select different tables: give one of them")
     if methods is not None:
         return [name.strip() for name in methods.split(",")]
     return False if configured else everything or None

@@ -44,7 +44,7 @@ class Source:
 
     file: Path | None = argument(
         None,
-        "Instance file, or folder of what the scheduler printed; - for standard input.",
+        "Instance file, or folder with the scheduler's output; - for standard input.",
         show_default=False,
     )
     example: str | None = option(
@@ -53,10 +53,14 @@ class Source:
         autocompletion=example_names,
     )
     live: bool = option(
-        False, "Instead of a file the cluster of this machine: asks its scheduler now.", "--cluster"
+        False,
+        "Use the cluster of this machine instead of a file: runs its scheduler's commands.",
+        "--cluster",
     )
     timeout: float | None = option(
-        None, "With --cluster: to wait for each of the scheduler's commands; default 120.", min=1.0
+        None,
+        "With --cluster: seconds to wait for each of the scheduler's commands; default 120.",
+        min=1.0,
     )
 
     @property
@@ -72,7 +76,7 @@ class Source:
     def read(self, time_limit: float | None = None) -> Instance:
         """Return the instance; warnings go to stderr. A large one stays until the process ends.
 
-        time_limit: wall seconds of the whole command. Raises InputError when none or several are
+        time_limit: seconds of the whole command. Raises InputError if none or several are
         given, or the instance is bad.
         """
         from ..model.compact import never_free
@@ -105,7 +109,7 @@ class Source:
         """Whether the scheduler is asked; InputError where something else is given as well."""
         if self.live and (self.file is not None or self.example is not None):
             other = f"--example {self.example}" if self.file is None else str(self.file)
-            wrong = f"asks the scheduler of this machine: leave {other} out"
+            wrong = f"asks the scheduler of this machine: remove {other}"
             raise InputError([Problem(wrong, "--cluster")])
         if self.timeout is not None and not self.live:
             raise InputError([Problem("needs --cluster, whose commands it limits", "--timeout")])
@@ -138,7 +142,7 @@ class Source:
         from ..instances import example as example_path
 
         if self.file is not None and self.example is not None:
-            wrong = f"is the instance already: leave {self.file} out"
+            wrong = f"is already the instance: remove {self.file}"
             raise InputError([Problem(wrong, f"--example {self.example}")])
         if self.file is None and self.example is None:
             raise InputError(wanted)

@@ -39,6 +39,6 @@ def _leave(number: int, _frame: object) -> None:
     import os
 
     try:
-        os.write(2, b"slotwise: stopped before there was an answer\n")
+        os.write(2, b"slotwise: stopped before an answer was found\n")
     finally:
         os._exit(128 + number)

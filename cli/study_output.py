@@ -59,7 +59,9 @@ def render_whatif(found: WhatIf, format: str, today: Instance) -> str:
 def _text(found: WhatIf, today: Instance) -> str:
     parts = []
     if found.calibration:
-        parts.append("Recorded waits (REC) beside today's simulated ones (SIM), seconds:\n")
+        parts.append(
+            "Recorded waits (REC) and simulated waits of today's configuration (SIM), in seconds:\n"
+        )
         parts.append(wait_table(found.calibration, today) + "\n")
     titles = ("VARIANT", *(title for title, _ in NUMBERS), "LONGER", "LESS")
     columns = [Column(title, whole=title not in ("LONGER", "LESS")) for title in titles]
@@ -173,15 +175,15 @@ def remarks(found: WhatIf) -> list[str]:
     from ..solver.studies.run import DRAWS
 
     lines = [
-        "WAIT and P95: mean and 95th percentile; BIG: the tenth of the jobs with most slots; MET: "
-        "first estimates that came true, within a cycle or sooner; PENDING: jobs without a start "
-        "at the end."
+        "WAIT and P95: mean and 95th percentile; BIG: the 10% of the jobs with the most slots; "
+        "MET: first estimates that were met within a cycle or earlier; "
+        "PENDING: jobs without a start at the end."
     ]
     if len(found) > 1 and any(variant.differences for variant in found):
         lines.append(
-            "With each number stands its change to today; * where its 95 % interval leaves out "
-            f"0, from {DRAWS} resamplings of blocks of {duration_text(found.block)} by submission "
-            f"(seed {found.seed}). What has no star may be noise."
+            f"Each number has its change to today; * if its 95 % interval excludes 0, by {DRAWS} "
+            f"resamplings of blocks of {duration_text(found.block)} by submission "
+            f"(seed {found.seed}). A change without a star may be noise."
         )
     if found.caution:
         lines.append(f"{found.caution[:1].upper()}{found.caution[1:]}.")

@@ -41,7 +41,7 @@ class CellFiles:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = error.strerror or str(error)
-            raise InputError([Problem(f"cannot be made: {reason}", str(folder))]) from error
+            raise InputError([Problem(f"cannot be created: {reason}", str(folder))]) from error
         check_output(folder / "cell.json")
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ class CellFiles:
         if list(found) != ["cell", "status", "error", *self._metrics]:
             raise refusal("has other columns than this version of slotwise", str(path))
         if not _is_a_row(found, self._metrics):
-            raise refusal("holds what no simulation gives", str(path))
+            raise refusal("has values that no simulation returns", str(path))
         if found["status"] == FAILED:
             return row_of(cell, error=found["error"])
         return row_of(cell, {name: found[name] for name in self._metrics})
@@ -122,12 +122,13 @@ def sweep(
     study: Path = argument(..., "The study, YAML or JSON.", show_default=False),
     into: Path | None = option(
         None,
-        "Folder that keeps each cell as it is done; a second call goes on from there. "
+        "Folder with one file for each finished cell; a second call continues from there. "
         "Default: STUDY.cells.",
     ),
     default_limit: str | None = option(
         None,
-        "Requested time of jobs for which an SWF log has none, instead of the study's: 12h, or 2x.",
+        "Requested time of jobs without one in an SWF log, instead of that of the study: 12h, "
+        "or 2x.",
         metavar="TIME|Nx",
     ),
     *,
@@ -151,7 +152,7 @@ def sweep(
         files = CellFiles(into or Path(f"{study.stem}.cells"), cells[0].metrics)
         rows = _kept(cells, files)
         if rows:
-            print_note(f"{len(rows)} of {len(cells)} cells are there already ({files.folder})")
+            print_note(f"{len(rows)} of {len(cells)} cells are already in {files.folder}")
         missing = [cell for cell in cells if cell not in rows]
         if missing:
             rows |= _run(missing, files, where, cancel, len(rows))
@@ -172,8 +173,8 @@ def sweep(
         print_note(f"{result.failed} of {len(result)} cells failed: see the column error")
     if result.unfinished:
         print_note(
-            f"{result.unfinished} cells are not done; what is done stays in {files.folder}: "
-            "call again"
+            f"{result.unfinished} cells are not done; the others are kept in {files.folder}: "
+            f"run the command again"
         )
         raise typer.Exit(Exit.STOPPED)
 
@@ -237,7 +238,7 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
                 print_note(f"warning: {warning}")
             print_note(f"Dask dashboard: {client.dashboard_link}")
             if not client.scheduler_info()["workers"]:
-                print_note("the cluster has no workers yet: cells wait until one joins")
+                print_note("the cluster has no workers yet: cells wait for the first worker")
             yield lambda: on_dask(run_cell, cells, client, cancel)
         else:
             yield lambda: results_of(run_cell, cells, where.count, cancel)

@@ -38,18 +38,20 @@ class Question:
     sets: tuple[str, ...] = option(
         (),
         "A variant (several settings: 'A=1; B=2'): queues.parallel.BACKFILL=N, "
-        "LSB_TIME_RESERVE_NUMJOBS=4, reservation=optimal (docs/whatif.md). Of several also all "
-        "together.",
+        "LSB_TIME_RESERVE_NUMJOBS=4, reservation=optimal (docs/whatif.md). Several are also "
+        "combined.",
         "--set",
         metavar="KEY=VALUE",
     )
     vary: tuple[str, ...] = option(
         (),
-        "A variant for each value, over every --set; several make a grid.",
+        "A variant for each value, with every --set; several options form a grid.",
         metavar="KEY=A,B,C",
     )
-    calibrate: bool = option(False, "First the log's recorded waits beside today's.")
-    block: str = option("7d", "Stretches of the log that are resampled as one.", metavar="TIME")
+    calibrate: bool = option(
+        False, "First compare the recorded waits of the log with the simulated ones."
+    )
+    block: str = option("7d", "Length of the blocks of the log for resampling.", metavar="TIME")
     #: The cluster as it is today.
     source: Source = Source()
     loop: LoopOptions = LoopOptions()
@@ -70,7 +72,7 @@ def prepared(question: Question) -> tuple[list[Variant], list[Run]]:
     found = variants(site, combinations(sets, grid), RunOptions(cycle=question.loop.cycle), wrong)
     today = _workload(question, site, quiet=False)
     if question.calibrate and not today.recorded:
-        raise InputError(f"--calibrate: {question.log} records no starts")
+        raise InputError(f"--calibrate: {question.log} has no recorded starts")
     until = horizon(today.instance, question.loop.until)
     options = RunOptions(cycle=question.loop.cycle, until=until)
     if (fit := cycle_of(today, question.loop)) is not None:
@@ -98,11 +100,11 @@ def _check(question: Question) -> None:
         kind = format_of(question.log).kind
         wrong.append(Problem(f"{question.log} is {kind}; a log is lsb.acct or SWF", "--log"))
     if question.calibrate and question.log is None:
-        wrong.append(Problem("needs --log: a log whose starts were recorded", "--calibrate"))
+        wrong.append(Problem("needs --log: a log with recorded starts", "--calibrate"))
     if question.loop.events is not None and question.log is None:
         wrong.append(Problem("needs --log: lsb.acct of the same cluster", "--events"))
     if not question.sets and not question.vary and not question.calibrate:
-        wrong.append(Problem("say what changes: --set KEY=VALUE or --vary KEY=A,B"))
+        wrong.append(Problem("give a change: --set KEY=VALUE or --vary KEY=A,B"))
     try:
         seconds_of(question.block, "--block")
     except InputError as error:
@@ -139,8 +141,8 @@ def files(question: Question) -> Iterable[Path]:
 #: The argument FILE of a whatif study.
 SITE = argument(
     None,
-    "Instance file: the cluster as it is today, with its jobs unless --log has them; - "
-    "for standard input.",
+    "Instance file of the current cluster, with its jobs unless --log has them; - for standard "
+    "input.",
     callback=from_stdin,
     show_default=False,
 )

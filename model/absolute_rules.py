@@ -36,8 +36,8 @@ def absolute_problems(instance: Instance) -> Iterator[Problem]:
                 yield Problem(message, path=where, undefined=True)
             elif name in group_of:
                 yield Problem(
-                    f"queue {name} is already in the QUEUE_GROUP of {group_of[name]}: a queue "
-                    f"belongs to one group",
+                    f"queue {name} is already in the QUEUE_GROUP of {group_of[name]}: "
+                    "a queue belongs to one group",
                     path=where,
                 )
             else:

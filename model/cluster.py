@@ -106,7 +106,7 @@ class Host:
     model: Annotated[str, Fact("name")] = "any"
     #: Speed factor of the processors (CPU_FACTOR); run times are divided by it.
     cpu_factor: Annotated[float, Fact("positive")] = 1.0
-    #: Numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and user-
+    #: Numeric resources that jobs consume here when it is empty: mem, swp, tmp in MB, and user-
     #: defined host-based ones in their own unit. An absent resource is not on the host.
     amounts: Mapping[str, float] = field(default_factory=dict)
     #: Static string resources (os_version, …), value by name.

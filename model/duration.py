@@ -118,8 +118,8 @@ def crowded_past_deadline(instance: Instance, job: Job) -> str:
     return _by_last_start(
         instance,
         job,
-        "no place is free for it before its termination time (-t {at}): LSF aborts it then",
-        "no place is free for it by {last}, after which it {long} before its termination time "
+        "no slots are free for it before its termination time (-t {at}): LSF aborts it then",
+        "no slots are free for it by {last}, after which it {long} before its termination time "
         "(-t {at}): LSF aborts it then",
     )
 
@@ -129,8 +129,8 @@ def place_before_deadline(instance: Instance, job: Job) -> str:
     return _by_last_start(
         instance,
         job,
-        "a place is free before its termination time (-t {at}), when LSF aborts it",
-        "a place is free by {last}: later LSF aborts it, since it {long} before its termination "
+        "it could start before its termination time (-t {at}), when LSF aborts it",
+        "it could start by {last}; later LSF aborts it, since it {long} before its termination "
         "time (-t {at})",
     )
 

@@ -128,7 +128,7 @@ def unreadable(source: object, error: Exception) -> InputError:
     """Return the error for a file that the system does not allow to be read, with its reason."""
     reason = getattr(error, "strerror", None) or str(error)
     if getattr(error, "errno", None) == ENXIO:
-        reason = "it is a socket, or a device that is not there"
+        reason = "it is a socket, or a device that does not exist"
     return InputError([Problem(f"cannot be read: {reason}", str(source))])
 
 

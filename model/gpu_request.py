@@ -147,7 +147,7 @@ def gpu_options(text: str, syntax: str = "") -> dict[str, str]:
         key, sign, value = (piece.strip() for piece in part.partition("="))
         value = value.strip("'\"")
         if not sign or key not in _OPTIONS:
-            wrong.append(f"-gpu knows no {part!r}{nearest(key, _OPTIONS)}")
+            wrong.append(f"unknown option {part!r} of -gpu{nearest(key, _OPTIONS)}")
         elif not _OPTIONS[key][0](value) and (syntax or not _PER_JOB(part)):
             wrong.append(f"-gpu {part}: {key} must be {_OPTIONS[key][1]}")
         elif key in found and found[key] != value:

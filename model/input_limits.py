@@ -143,6 +143,6 @@ def check_length(text: str) -> None:
     """Raise ValueError for a requirement, bsub line or parameter beyond the length limit."""
     if len(text) > limits().requirement:
         raise ValueError(
-            f"is {len(text):,} characters long; at most {limits().requirement:,} are read "
-            "(--max-requirement)"
+            f"is {len(text):,} characters long; at most {limits().requirement:,} are accepted "
+            f"(--max-requirement)"
         )

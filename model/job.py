@@ -282,7 +282,7 @@ def parse_array(text: str, largest: int = DEFAULT_LARGEST) -> tuple[str, ArraySp
         return text, None
     match = _NAMED.match(text)
     if match is None:
-        raise ValueError(f"{text!r}: an array is written name[1-10:2,15]%4")
+        raise ValueError(f"{text!r}: write an array as name[1-10:2,15]%4")
     return match["name"].strip(), parse_spec(match["spec"], largest)
 
 
@@ -297,7 +297,7 @@ def parse_spec(text: str, largest: int = DEFAULT_LARGEST, *, first: int = 1) -> 
         plain = plain[1:].replace("]", "", 1)
     match = _SPEC.match(plain)
     if match is None:
-        raise ValueError(f"{text!r}: elements are written 1-10:2,15%4")
+        raise ValueError(f"{text!r}: write elements as 1-10:2,15%4")
     ranges = [_range_of(part, text, first) for part in match["list"].split(",")]
     last = max(part[-1] for part in ranges)
     if last > largest:
@@ -319,8 +319,8 @@ def too_many_elements() -> str:
 def too_large(index: int, largest: int) -> str:
     """Return bsub's message for an index beyond MAX_JOB_ARRAY_SIZE."""
     return (
-        f"Array index too large. Job not submitted: index {index} is beyond MAX_JOB_ARRAY_SIZE, "
-        f"which is {largest}"
+        f"Array index too large. Job not submitted: index {index} exceeds MAX_JOB_ARRAY_SIZE "
+        f"({largest})"
     )
 
 
@@ -330,7 +330,10 @@ def _limit_of(given: str | None, text: str) -> int | None:
         return None
     found = _LIMIT.match(given)
     if found is None or int(found[1]) < 1:
-        raise ValueError(f"{text!r}: % needs how many elements may run at once, 1 or more")
+        raise ValueError(
+            f"{text!r}: % must be followed by the number of elements that may run "
+            f"at the same time, 1 or more"
+        )
     return int(found[1])
 
 
@@ -342,7 +345,9 @@ def _range_of(part: str, text: str, smallest: int) -> range:
     last = first if found[2] is None else int(found[2])
     step = 1 if found[3] is None else int(found[3])
     if first < smallest or step < 1 or last < first:
-        raise ValueError(f"{text!r}: {part.strip()!r} is not a range: indices rise from 1 on")
+        raise ValueError(
+            f"{text!r}: {part.strip()!r} is not a range: indices must be 1 or more and ascending"
+        )
     found_range = range(first, last + 1, step)
     return range(first, found_range[-1] + 1, step)
 

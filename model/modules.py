@@ -68,7 +68,7 @@ def module_notes(instance: Instance) -> Iterator[tuple[tuple[str | int, ...], st
     for name in instance.params.modules or ():
         if name not in MODULES:
             hint = nearest(name, MODULES)
-            yield ("params", "modules"), f"no module of LSF is called {name!r}{hint}"
+            yield ("params", "modules"), f"unknown LSF module {name!r}{hint}"
     for index, queue in enumerate(instance.queues):
         preempts = queue.preemptive is not None or queue.preemptable is not None
         for key, module, given in (

@@ -162,8 +162,8 @@ def register(objective: Objective) -> None:
         raise ValueError(f"{text}: use one of {', '.join(get_args(Combination))}")
     if objective.name in _REGISTRY:
         raise ValueError(
-            f"objective {objective.name!r} is registered already: choose another name, or remove "
-            "the first one with forget()"
+            f"objective {objective.name!r} is already registered: choose another name, or "
+            f"remove the first one with forget()"
         )
     _REGISTRY[objective.name] = objective
 

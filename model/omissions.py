@@ -128,17 +128,17 @@ def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> s
             return f"job {job} was read and is not planned: {item.effect or item.what}"
     if found := re.fullmatch(r"(\d+)\+(\d+)", job):  # of Slurm: ids of components are consecutive
         hint = f" (component {found[2]} of {found[1]} has the id {int(found[1]) + int(found[2])})"
-    return f"there is no pending job {job!r}{hint}"
+    return f"unknown pending job {job!r}{hint}"
 
 
 def _head(item: Omission) -> str:
     if item.mark == "assumed":
         return "assumed: "
-    return "ignored: " if item.jobs == () else "not considered: "
+    return "ignored: " if item.jobs == () else "not modelled: "
 
 
 def sentences(omissions: Iterable[Omission], *, of_one: bool = False) -> tuple[str, ...]:
-    """Return ``not considered: …`` for each omission that touches a start, ``ignored: …``
+    """Return ``not modelled: …`` for each omission that touches a start, ``ignored: …``
     or ``assumed: …`` otherwise.
 
     of_one: all concern one job, which the sentences do not name.

@@ -299,9 +299,9 @@ class PlanChange:
 
     def __str__(self) -> str:
         if self.moved is None:
-            what = "has no start any more" if self.start is None else f"starts at {self.start}"
+            what = "no longer has a start" if self.start is None else f"starts at {self.start}"
         elif self.moved:
-            word = "later" if self.moved > 0 else "sooner"
+            word = "later" if self.moved > 0 else "earlier"
             what = f"starts {duration_text(abs(self.moved))} {word}"
         else:
             what = f"goes to {allocation_text(self.on)}"

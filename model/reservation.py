@@ -115,7 +115,7 @@ def reservation(
         if index and amount > amounts[index - 1]:
             raise ValueError(
                 f"{resource} rises from {amounts[index - 1]:g} to {amount:g}: "
-                "a later phase may not reserve more than an earlier one"
+                "a later phase cannot reserve more than an earlier one"
             )
         end = start + durations[index] if index < len(durations) else None
         decay = end is not None and index < len(decays) and decays[index] == 1

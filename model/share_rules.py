@@ -64,7 +64,7 @@ def usage_problems(instance: Instance) -> Iterator[Problem]:
             yield Problem(_no_policy(usage.policy, policies), path=f"{place}.policy")
             continue
         if (usage.policy, usage.account) in seen:
-            message = f"{usage.policy}/{usage.account} has its usage stated already"
+            message = f"the usage of {usage.policy}/{usage.account} is already given"
             yield Problem(message, path=f"{place}.account")
         seen.add((usage.policy, usage.account))
         if wrong := _no_account(policy, usage.policy, usage.account):
@@ -79,7 +79,7 @@ def usage_warnings(instance: Instance) -> Iterator[Problem]:
     for index, usage in enumerate(instance.share_usage):
         if usage.historical_run_time:
             yield Problem(
-                "counts for nothing: ENABLE_HIST_RUN_TIME is not set",
+                "has no effect: ENABLE_HIST_RUN_TIME is not set",
                 path=f"share_usage[{index}].historical_run_time",
             )
             return
@@ -91,10 +91,10 @@ def _pool_usage_problems(instance: Instance) -> Iterator[Problem]:
     for index, usage in enumerate(instance.pool_usage):
         place = f"pool_usage[{index}]"
         if usage.queue not in pooled:
-            message = f"no queue of a slot pool is called {usage.queue!r}"
+            message = f"unknown queue {usage.queue!r} of a slot pool"
             yield Problem(message + nearest(usage.queue, pooled), path=f"{place}.queue")
         if usage.queue in seen:
-            message = f"queue {usage.queue} has its usage stated already"
+            message = f"the usage of queue {usage.queue} is already given"
             yield Problem(message, path=f"{place}.queue")
         seen.add(usage.queue)
         if usage.stamp > instance.now:
@@ -102,7 +102,7 @@ def _pool_usage_problems(instance: Instance) -> Iterator[Problem]:
 
 
 def _future(stamp: int, now: int) -> str:
-    return f"lies {stamp - now} s after the instance's now: past usage has been used"
+    return f"lies {stamp - now} s after the instance's now: past usage cannot be in the future"
 
 
 def _policies(instance: Instance, groups: Groups) -> dict[str, _Policy]:
@@ -126,9 +126,9 @@ def _nodes(node: ShareNode, path: str = "") -> Iterator[tuple[str, ShareNode]]:
 def _no_policy(name: str, policies: dict[str, _Policy]) -> str:
     if name in policies:
         master = policies[name].master
-        return f"queue {name} shares the policy of {master}: state the usage of {master}"
+        return f"queue {name} shares the policy of {master}: give the usage of {master}"
     hint = nearest(name, policies)
-    return f"neither a fairshare queue nor a host partition is called {name!r}{hint}"
+    return f"unknown fairshare queue or host partition {name!r}{hint}"
 
 
 def _no_account(policy: _Policy, name: str, account: str) -> str:
@@ -159,10 +159,10 @@ FACTORS = {
 
 
 #: Description of shares for each member of a group without a definition (a system or egroup group).
-UNKNOWN_MEMBERS = "the members of '{}', which nothing names"
+UNKNOWN_MEMBERS = "the members of '{}', which no input gives"
 _TAKEN_AS = (
-    "nothing names the members of '{}': users without another share are taken for them, nobody "
-    "where there is one for others or default"
+    "no input gives the members of '{}': users without another share count as members, and no "
+    "user if others or default has a share"
 )
 #: Size of a share account, in names.
 _ACCOUNT = 5
@@ -258,14 +258,13 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
         master = master_of.get(queue.name)
         if master is not None and queue.user_shares:
             yield Problem(
-                f"queue {queue.name}: its own FAIRSHARE is ignored, "
-                f"it inherits the one of {master}",
+                f"queue {queue.name}: its own FAIRSHARE is ignored, it inherits that of {master}",
                 path=f"queues[{index}].FAIRSHARE",
             )
         if queue.dispatch_order and not queue.fairshare_queues:
             yield Problem(
-                f"queue {queue.name}: DISPATCH_ORDER has no effect, it belongs into the master of "
-                "a cross-queue set, the queue with FAIRSHARE_QUEUES",
+                f"queue {queue.name}: DISPATCH_ORDER has no effect, it belongs in the master of "
+                f"a cross-queue set, the queue with FAIRSHARE_QUEUES",
                 path=f"queues[{index}].DISPATCH_ORDER",
             )
         if queue.factors and queue.name not in policies:
@@ -292,7 +291,7 @@ def _pool_warnings(instance: Instance) -> Iterator[Problem]:
         own = queue.max_slots_in_pool is not None or queue.use_priority_in_pool
         if queue.slot_pool in first and own:
             yield Problem(
-                f"queue {queue.name}: MAX_SLOTS_IN_POOL and USE_PRIORITY_IN_POOL count only in "
+                f"queue {queue.name}: MAX_SLOTS_IN_POOL and USE_PRIORITY_IN_POOL apply only in "
                 f"the first queue of slot pool {queue.slot_pool}",
                 path=f"queues[{index}]",
             )
@@ -349,7 +348,7 @@ def _factor_warnings(instance: Instance) -> Iterator[Problem]:
         if rises and {"COMMITTED_RUN_TIME_FACTOR", "RUN_TIME_FACTOR"} & set(own):
             yield Problem(
                 "COMMITTED_RUN_TIME_FACTOR is above RUN_TIME_FACTOR: priorities rise while jobs "
-                "run; set RUN_TIME_FACTOR to as much at least",
+                "run; set RUN_TIME_FACTOR to at least this value",
                 path=f"{section}.COMMITTED_RUN_TIME_FACTOR",
             )
 
@@ -378,9 +377,7 @@ def _assignment_problems(
                 f"'{bare}' is not a member of the group{nearest(bare, members)}", path=path
             )
     if DEFAULT in seen and OTHERS in seen:
-        yield Problem(
-            "'default' and 'others' both stand for the users who are left: keep one", path=path
-        )
+        yield Problem("'default' and 'others' both denote the remaining users: keep one", path=path)
 
 
 def _sizes(instance: Instance) -> tuple[dict[str, int], dict[str, int], int | None]:
@@ -490,7 +487,7 @@ def _queue_problems(instance: Instance) -> Iterator[Problem]:
                 )
         if queue.dispatch_order and queue.dispatch_order.upper() != "QUEUE":
             yield Problem(
-                f"DISPATCH_ORDER={queue.dispatch_order} is unknown: it is QUEUE or left out",
+                f"DISPATCH_ORDER={queue.dispatch_order} is unknown: use QUEUE, or remove the key",
                 path=f"{path}.DISPATCH_ORDER",
             )
 
@@ -517,7 +514,7 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
                 yield Problem(message, path=path, undefined=True)
             elif name in set_of:
                 yield Problem(
-                    f"queue {name} is in the cross-queue set of {set_of[name]} already: "
+                    f"queue {name} is already in the cross-queue set of {set_of[name]}: "
                     "a queue belongs to one set",
                     path=path,
                 )
@@ -563,8 +560,8 @@ def _partition_problems(instance: Instance) -> Iterator[Problem]:
         hosts = partition_hosts(known, partition)
         for host in islice(filter(owner.__contains__, hosts), limits().errors):
             yield Problem(
-                f"host {host} is in partition {owner[host]} already: "
-                "a host belongs to one partition",
+                f"host {host} is already in partition {owner[host]}: a host belongs to one "
+                f"partition",
                 path=f"{path}.HOSTS",
             )
         for host in hosts:
@@ -573,7 +570,7 @@ def _partition_problems(instance: Instance) -> Iterator[Problem]:
         for host in islice(filter(owner.__contains__, pool.hosts), limits().errors):
             yield Problem(
                 f"host {host} of slot pool {pool.name} is in host partition {owner[host]}: "
-                "hosts of queue-based fairshare belong to none",
+                "hosts of queue-based fairshare cannot be in a partition",
                 path="host_partitions",
             )
 
@@ -602,7 +599,7 @@ def _pool_problems(instance: Instance) -> Iterator[Problem]:
         if bool(queue.slot_pool) != (queue.slot_share is not None):
             missing = "SLOT_SHARE" if queue.slot_pool else "SLOT_POOL"
             yield Problem(
-                f"queue {queue.name} needs {missing} too: queue-based fairshare takes both",
+                f"queue {queue.name} also needs {missing}: queue-based fairshare requires both",
                 path=path,
             )
         if len(queue.slot_pool.split()) > 1:
@@ -744,19 +741,21 @@ def association_problems(instance: Instance) -> Iterator[Problem]:
         seen.add(key)
         if item.user and item.account not in parents:
             known = nearest(item.account, parents)
-            message = f"no association is of account {item.account!r} itself{known}"
+            message = f"account {item.account!r} has no association of its own{known}"
             yield Problem(message, path=f"{place}.account")
         if item.user:
             if item.parent:
-                yield Problem("is of accounts: a user has its account", path=f"{place}.parent")
+                yield Problem(
+                    "applies to accounts only: a user has one account", path=f"{place}.parent"
+                )
             continue
         if item.parent and item.parent not in parents:
             message = f"unknown account {item.parent!r}{nearest(item.parent, parents)}"
             yield Problem(message, path=f"{place}.parent")
         elif (depth := _depth(item.account, parents)) is None:
-            yield Problem(f"account {item.account} is below itself", path=f"{place}.parent")
+            yield Problem(f"account {item.account} is its own ancestor", path=f"{place}.parent")
         elif depth > _DEEPEST:
-            message = f"account {item.account} is below more than {_DEEPEST} others"
+            message = f"account {item.account} has more than {_DEEPEST} accounts above it"
             yield Problem(message, path=f"{place}.parent")
 
 

@@ -96,12 +96,13 @@ def _of_one_key(key: str, value: str) -> tuple[str, str]:
     last = key.rpartition(".")[2].lower()
     if first.lower() in _OF_ACCOUNTING:
         raise ValueError(
-            f"{key}: limits of QOS and accounts are those of the section limits: give "
-            "limits.NAME.KEY (show blimits lists them)"
+            f"{key}: limits of QOS and accounts are in the section limits: give limits.NAME.KEY "
+            f"(show blimits lists them)"
         )
     if last in _AS_READ:
         raise ValueError(
-            f"{key}: decides how listings are read: change it in them and run import slurm again"
+            f"{key}: determines how listings are read: change it in the listings and run "
+            f"import slurm again"
         )
     known = {theirs.lower(): ours for ours, theirs in PARTITION_KEYS.items()}
     if not dot and last in (*known, *_TIMES):
@@ -132,8 +133,8 @@ def _check_priority_key(key: str) -> None:
         raise ValueError(f"{key} is a setting of LSF's fairshare, which Slurm does not have")
     if last.startswith(_OF_PRIORITY) or first == "associations":
         raise ValueError(
-            f"{key}: not modelled as a setting: priorities are as printed, with the weights and "
-            "shares of today"
+            f"{key}: not modelled as a setting: priorities are as printed, with the current "
+            f"weights and shares"
         )
 
 

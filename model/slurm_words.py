@@ -81,7 +81,7 @@ _PHRASES = (
     (re.compile(r"\bRESOURCE_RESERVE\b"), "RESERVATIONS"),
     (re.compile(r"no RUNLIMIT\b"), "no MaxTime"),
     (re.compile(r"(have|has) no -W\b"), r"\1 no -t"),
-    (re.compile(r"\(?badmin hhist ([^)]*?) says who closed (it|them)\)?"),
+    (re.compile(r"\(?badmin hhist ([^)]*?) shows who closed (it|them)\)?"),
      r"(scontrol show node \1 says why)"),
     (re.compile(r"\(badmin qinact\)"), "(State=DOWN)"),
     (re.compile(r"\b(PRIORITY) = "), "PriorityTier="),
@@ -283,14 +283,14 @@ def foreign_command(instance: Instance, command: str) -> tuple[str, ...]:
     own = "sbatch" if instance.params.of_slurm else "bsub"
     if command == own:
         return ()
-    return (f"the request is for {command}, and this cluster takes {own}",)
+    return (f"the request is for {command}, but this cluster accepts {own}",)
 
 
 def lowest_priority(instance: Instance, option: str) -> tuple[str, ...]:
     """Return the note on a job of Slurm whose priority is not known; option: that gives it one."""
     if not instance.params.of_slurm:
         return ()
-    return (f"it has the lowest priority of its partition: give {option} for another",)
+    return (f"it has the lowest priority of its partition; {option} sets another",)
 
 
 def refusal_text(instance: Instance, message: str) -> str:

@@ -12,7 +12,9 @@ from .validate import Unfinished, validate
 #: Maximum number of violations in a note.
 SHOWN = 3
 #: Note if the limit came before the validator was done.
-NOT_JUDGED = "not judged: the limit was reached before all rules were checked, so nothing is proved"
+NOT_JUDGED = (
+    "not validated: the limit was reached before all rules were checked, so nothing is proved"
+)
 
 
 def certified(
@@ -38,8 +40,8 @@ def certified(
     shown = "; ".join(map(str, faults[:SHOWN]))
     more = f" and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
     note = (
-        f"a bug in Slotwise, please report it with this instance: the judge objects to the plan of "
-        f"{plan.method}, so nothing in it is proved: {shown}{more}"
+        f"a bug in Slotwise, please report it with this instance: the validator rejects the "
+        f"plan of {plan.method}, so nothing in it is proved: {shown}{more}"
     )
     return replace(_without_claims(plan, note), refused=True)
 

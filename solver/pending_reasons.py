@@ -37,11 +37,11 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Start of the reason of a job that fits nowhere, unless its text already says so.
-NOWHERE = "does not fit on this cluster even when nothing runs: "
+NOWHERE = "does not fit on this cluster even when it is empty: "
 #: Start of the reason of a job whose hosts take no jobs yet.
 WINDOW_OF = "the dispatch window of "
 #: Reason of a job that needs a loan, because guaranteed pools protect too much.
-ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
+ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan predicts"
 NOTHING_SHORT = Reason.of(
     Pending.POSTPONED,
     "the plan as a whole: an earlier start would delay other jobs or gain nothing",
@@ -131,7 +131,9 @@ def _find_shortage(
         if reasons[0] is not None and None not in reasons:
             return reasons[0]
     if len(demand.terms) > 1:
-        return Reason.of(Pending.SPAN, "its terms together: each fits alone, not all at once")
+        return Reason.of(
+            Pending.SPAN, "its terms together: each fits alone, but not all at the same time"
+        )
     return NOTHING_SHORT
 
 
@@ -156,7 +158,7 @@ def _term_shortage(
         each = (
             f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
         )
-        return Reason.of(Pending.JUST_ACCEPTED, f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
+        return Reason.of(Pending.JUST_ACCEPTED, f"one job per host {each} (JOB_ACCEPT_INTERVAL)")
     shut = _closed_by_windows(demand, instant)
     if shut and demand.calendar is not None:
         anytime = replace(demand, calendar=replace(demand.calendar, hosts=()))
@@ -247,7 +249,7 @@ def _host_shortage(
         return _unit_shortage(term, capacity)
     if term.same:
         return Reason.of(Pending.SPAN, f"needs {wanted} on hosts that agree in same[]")
-    return Reason.of(Pending.SPAN, f"needs {wanted} in the shape it asks for")
+    return Reason.of(Pending.SPAN, f"needs {wanted} in the requested shape")
 
 
 def _first_host_shortage(
@@ -365,7 +367,8 @@ def _binding(
     resource = problem.resolver.table.host_resources[use.index]
     if resource.name == PHYSICAL:
         return _Binding(
-            _gpus(problem, demand, term, use), ("; GPUs beside a free slot: ", best, " at best")
+            _gpus(problem, demand, term, use),
+            ("; GPUs on a host with a free slot: ", best, " at best"),
         )
     if resource.short is not Pending.RUSAGE:
         return _Binding(
@@ -375,7 +378,7 @@ def _binding(
     best, _ = in_unit(problem, resource.name, best)
     of = f" of {resource.name}" if unit else f" {resource.name}"
     needs = " ".join(filter(None, (f"and {amount:.10g}{unit}{of}", _each(term, use))))
-    left = f"; {resource.name} beside a free slot: "
+    left = f"; {resource.name} on a host with a free slot: "
     return _Binding(needs, (left, best, f"{unit} at best"))
 
 
@@ -456,11 +459,11 @@ def amounts_short(
                 most = max(0.0, float(free[open_hosts].max()))
                 if most + SLACK < held:
                     name = "GPUs" if resource.name == PHYSICAL else resource.name
-                    if f"; {name} beside a free slot: " in told.parts:
+                    if f"; {name} on a host with a free slot: " in told.parts:
                         break
                     amount, unit = in_unit(problem, resource.name, held)
                     most, _ = in_unit(problem, resource.name, most)
-                    text = f"of {name} it asks for {amount:.10g}{unit}, no host has more than "
+                    text = f"requests {amount:.10g}{unit} of {name}, no host has more than "
                     parts: list[str | float] = [text, most, unit]
                     found.append(Reason.of(Pending.RUSAGE, *parts, resource=resource.subject))
                     break
@@ -470,7 +473,7 @@ def amounts_short(
 #: Reason of a job before its begin time (-b).
 BEGIN_TIME = Reason.of(Pending.START_TIME, "its begin time (-b)")
 #: Reason of a job that would fit if hosts reported their configured amounts.
-BEYOND_REPORTED = "does not fit beside what hosts report to be in use, which no job accounts for"
+BEYOND_REPORTED = "does not fit with the usage that hosts report, which no job explains"
 
 
 @dataclass(slots=True)
@@ -682,7 +685,7 @@ def _enders(
     givers = _givers(problem, start, names, planned)
     if not givers:
         return ""
-    return f"; free when {listed(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+    return f"; free when {listed(givers)} {'uses' if len(givers) == 1 else 'use'} less"
 
 
 def _reservations_of(problem: PlanningProblem) -> Sequence[AdvanceReservation]:
@@ -760,10 +763,10 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         return f"waits for jobs whose end is unknown ({why}): {shown}"
     if recurring(problem.instance) and problem.honours_windows:
         return (
-            f"cannot be placed within {KNOWN_WEEKS} weeks; later periods of recurring advance "
-            "reservations are not known"
+            f"cannot start within {KNOWN_WEEKS} weeks; later periods of recurring advance "
+            f"reservations are not known"
         )
-    return "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
+    return "the jobs before it have its slots indefinitely (they have no run limit, or no start)"
 
 
 def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:
@@ -809,7 +812,7 @@ def closed_now(
     if earliest_start(problem.base, rest) is not None:
         return ""
     names = problem.names(np.flatnonzero(closed))
-    return f"load closes {listed(names)} in this cycle, the rest is too little"
+    return f"load closes {listed(names)} in this cycle, and the other hosts are not enough"
 
 
 def _no_window(demand: Demand) -> str:
@@ -830,5 +833,5 @@ def _no_gap(problem: PlanningProblem, demand: Demand) -> str:
     names = dict.fromkeys(item.name for item in recurring(problem.instance))
     of = f"advance reservation{'s' * (len(names) > 1)} {listed(list(names))}"
     if demand.duration is None:
-        return f"has no known end, so that it fits into no gap of {of}"
+        return f"has no known end, so it does not fit into any gap of {of}"
     return f"is longer than every gap of {of}"

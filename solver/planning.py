@@ -141,7 +141,10 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
         reservations=tuple(
             replace(item, method=method, fallback=item.fallback or NOT_PROVED) for item in warm
         ),
-        notes=(*warm.notes, "the limit left no time for a search: jobs are where they first fit"),
+        notes=(
+            *warm.notes,
+            "the limit left no time for a search: each job starts at its first fit",
+        ),
         cut=True,
     )
 
@@ -337,7 +340,7 @@ def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Bud
     from .slurm.backfill import plan_as_slurm
 
     if margin:
-        raise InputError("margin: Slurm's own plan has none: take another method")
+        raise InputError("margin: Slurm's own plan has none: use another method")
     found = plan_as_slurm(instance, budget)
     if objective.name == found.objective:
         return found
@@ -415,12 +418,12 @@ def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -
     timed = _only(order, timed)
     if timed.cut or _starts(order, found) <= _starts(order, timed):
         return found
-    note = "as time-based reservation has it, where jobs start earlier"
+    note = "the schedule of time-based reservation, in which jobs start earlier"
     return _with_claims_of(found, timed, note, "time-based reservation")
 
 
 #: Note on a plan that is the schedule of the loop.
-AS_CONFIGURED = "as the scheduler as configured has it, where jobs start earlier"
+AS_CONFIGURED = "the schedule as configured, in which jobs start earlier"
 
 
 def _as_it_happens(
@@ -533,7 +536,7 @@ def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
         value=None,
         bound=None,
         reservations=(*seen, *(not_looked_at(job, method) for job in unseen)),
-        notes=(*found.notes, f"cut short by the limit: {some}"),
+        notes=(*found.notes, f"truncated by the limit: {some}"),
         cut=True,
     )
 

@@ -32,14 +32,14 @@ from ..model.pending import Pending
 NOT_YET = Pending.DEPENDENCY.words
 NEVER_SATISFIED = Pending.DEPENDENCY_NEVER.words
 #: Omissions of plans for conditions, in words.
-EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end as it should"
+EXIT = "whether a job fails (exit, post_err, numexit in -w): success is assumed"
 EXTERNAL = "external() in start conditions (-w)"
 NOT = "'!' in start conditions (-w)"
 COUNT = "that a count of a start condition (-w) may change again"
 #: Omissions that the simulation decides by itself.
 LEFT_OPEN = (EXIT, NOT, COUNT)
 NO_END = "waits for the end of job {}, which is unknown (no run limit)"
-UNKNOWN = "a start condition (-w) on jobs that are not known here"
+UNKNOWN = "a start condition (-w) on unknown jobs"
 
 
 @dataclass(frozen=True, slots=True)

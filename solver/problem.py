@@ -343,7 +343,7 @@ def nothing_looked_at(instance: Instance, method: Method, objective: ObjectiveNa
         status="heuristic" if method in ("greedy", "time-based") else "feasible",
         now=instance.now,
         reservations=tuple(not_looked_at(job, method) for job in instance.pending),
-        notes=("cut short by the limit before the first job was looked at",),
+        notes=("truncated by the limit before the first job was examined",),
         cut=True,
     )
 

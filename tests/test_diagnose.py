@@ -249,7 +249,7 @@ def test_what_no_change_helps_is_named_apart(faults: ModuleType) -> None:
     assert found["507"].remedies == ()
     page = page_of(site, found)
     assert page.answer.startswith("Nothing starves by the configuration.")
-    assert "Job 507 waits longer than its slots make it wait" in [v.title for v in page.verdicts]
+    assert "Job 507 waits longer than its slots require" in [v.title for v in page.verdicts]
 
 
 def test_two_limits_at_once(mill: sw.Instance) -> None:
@@ -296,7 +296,7 @@ def test_a_job_that_waits_for_an_unknown_end_could_start_on_this_cluster() -> No
     page = page_of(instance, found)
     assert page.answer == "2 of 2 waiting jobs have no known start: jobs p, t."
     assert not any("on this cluster" in note for note in page.notes)
-    assert any("a place is free by +15m: later LSF aborts it" in fact for fact in page.facts)
+    assert any("it could start by +15m; later LSF aborts it" in fact for fact in page.facts)
 
 
 def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:

@@ -60,13 +60,13 @@ def test_a_queue_that_would_refuse_the_job_is_not_suggested() -> None:
     queues = (replace(q, users=("eve",)) if q.name == "night" else q for q in site.queues)
     found = helps(sw.explain(replace(site, queues=tuple(queues)), "low", method="time-based"))
     assert "in queue night" not in found
-    assert "if it were first in line" in found
+    assert "if it were first in the dispatch order" in found
 
 
 def test_memory() -> None:
     found = sw.explain(loads(TEXT), "memory", method="time-based")
     assert "600 MB of mem" in found.obstacles[0].reason
-    assert "mem beside a free slot: 200 MB at best" in found.obstacles[0].reason
+    assert "mem on a host with a free slot: 200 MB at best" in found.obstacles[0].reason
     assert helps(found)["with rusage[mem=200]"] == 0
     assert sum("rusage" in change for change in helps(found)) == 1
 
@@ -105,8 +105,8 @@ def test_the_limit_of_an_array_whose_running_elements_do_not_give_it(
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        ("job55", "there is no pending job 'job55' (did you mean 'job5'?)"),
-        ("job1", "job job1 runs already: only pending jobs wait for a start"),
+        ("job55", "unknown pending job 'job55' (did you mean 'job5'?)"),
+        ("job1", "job job1 is running: give a pending job"),
     ],
 )
 def test_unknown_jobs(job: str, message: str) -> None:
@@ -155,7 +155,7 @@ pending:
     )
     assert found.answer.start == start * 60
     assert found.obstacles[-1].until == start * 60
-    kept = "it fits, but what is free is kept for large before it"
+    kept = "it fits, but the free slots are reserved for large before it"
     assert found.obstacles[-1].reason == kept
 
 
@@ -214,11 +214,13 @@ def changed(instance: Instance, job: str, change: str) -> Instance:
         gone = found[1]
         left = tuple(item for item in instance.running if item.job.id != gone)
         return replace(instance, running=left)
-    elif found := re.fullmatch(r"if (\w+) \(before it in line\) were not there", change):
+    elif found := re.fullmatch(
+        r"if (\w+) \(before it in the dispatch order\) were not pending", change
+    ):
         gone = found[1]
         return replace(instance, pending=tuple(p for p in instance.pending if p.id != gone))
     else:
-        assert change == "if it were first in line"
+        assert change == "if it were first in the dispatch order"
         others = (item for item in instance.pending if item.id != job)
         return replace(instance, pending=(replace(asked, priority=1), *others))
     pending = (edited if item.id == job else item for item in instance.pending)
@@ -415,7 +417,7 @@ def test_a_host_that_is_down_is_told_with_the_start_it_would_give() -> None:
     )
     wide = helps(sw.explain(instance, "wide", method="time-based"))
     assert wide["if n3 were opened (it is closed_Adm)"] == 2 * HOUR
-    assert wide["if all 2 hosts that are down or closed took jobs again"] == HOUR
+    assert wide["if all 2 hosts that are down or closed accepted jobs again"] == HOUR
     hosts = tuple(replace(host, status="ok") for host in instance.cluster.hosts)
     opened = replace(instance, cluster=replace(instance.cluster, hosts=hosts))
     again = sw.explain(opened, "wide", method="time-based")

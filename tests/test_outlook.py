@@ -71,7 +71,7 @@ def told(item: object) -> dict[str, object]:
 
 
 def names(cautions: Iterable[Omission]) -> set[str]:
-    """What is not considered of one job."""
+    """What is not modelled of one job."""
     return {item.name for item in cautions}
 
 
@@ -384,7 +384,7 @@ def test_states_have_their_own_words() -> None:
         assert "never" not in told, told
         assert " never" not in diagnosis_output(world, sw.diagnose(world), "text")
     closed = replace(instance, cluster=sw.Cluster((*hosts, sw.Host("b", 16, status="closed_Adm"))))
-    assert sw.outlook(closed)["large"].condition == "b is opened or comes back"
+    assert sw.outlook(closed)["large"].condition == "b is opened or returns"
     assert sw.outlook(replace(instance, running=()))["behind"].state == "starts"
 
 
@@ -405,10 +405,10 @@ THEN = "; then waits for jobs whose end is unknown (no run limit): r"
         ("queue: off, slots: 4", ACTIVE),
         ("queue: off, slots: 4, hosts: [h3, h2]", ACTIVE),
         ("queue: off, slots: 8", f"{ACTIVE}{THEN}"),
-        ("queue: off, slots: 4, hosts: h3", f"{ACTIVE} and h3 is opened or comes back"),
-        ("queue: off, slots: 12", f"{ACTIVE} and h3 is opened or comes back{THEN}"),
-        ("queue: q, slots: 12", f"h3 is opened or comes back{THEN}"),
-        ("queue: q, slots: 10", "h3 is opened or comes back"),
+        ("queue: off, slots: 4, hosts: h3", f"{ACTIVE} and h3 is opened or returns"),
+        ("queue: off, slots: 12", f"{ACTIVE} and h3 is opened or returns{THEN}"),
+        ("queue: q, slots: 12", f"h3 is opened or returns{THEN}"),
+        ("queue: q, slots: 10", "h3 is opened or returns"),
         ("queue: off, dependency: ended(r)", f"{ACTIVE}; then waits for the end of job r"),
     ],
 )

@@ -27,7 +27,7 @@ ANSWERS = {
     "explain": "needs 3 hosts with 2 free slots each",
     "ask": "24 alternatives tried",
     "report": "wrote report.html",
-    "forecast": "20 futures drawn",
+    "forecast": "20 samples",
     "simulate": "jobs",
     "whatif": "queues.parallel.BACKFILL=Y",
     "replay": "utilisation",

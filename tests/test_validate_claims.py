@@ -33,14 +33,14 @@ CASES = [
         BUSY,
         {"j": (100, {"A": 4})},
         {"j": (100, {"A": 4}), "r": (100, {"B": 1})},
-        ("entry: job r: it runs already",),
+        ("entry: job r: it is already running",),
     ),
     Case(
         "a lost job",
         TWO,
         GOOD,
         {"j": (0, {"A": 2})},
-        ("entry: job k: it is lost, neither among reservations nor unplaced",),
+        ("entry: job k: it is missing: neither among the reservations nor unplaced",),
     ),
     Case(
         "a start in the past",
@@ -108,7 +108,7 @@ CASES = [
         {"j": (0, {})},
         (
             "allocation: job j: it starts without hosts",
-            "slots-asked: job j: it holds 0 slots, -n asks 1",
+            "slots-asked: job j: it has 0 slots, -n requests 1",
         ),
     ),
     Case(
@@ -295,7 +295,7 @@ def test_value_and_bound() -> None:
 
 def test_status() -> None:
     assert faults(ONE, {"j": (0, {"A": 1})}, status="fine") == [
-        "status: status fine is none of optimal, feasible, heuristic, infeasible"
+        "status: status fine is not one of optimal, feasible, heuristic, infeasible"
     ]
     assert faults(ONE, {"j": (0, {"A": 1})}, status="infeasible") == [
         "status: status infeasible, but no job is unplaced"
@@ -382,7 +382,7 @@ def test_a_small_value_is_held_to_its_digits() -> None:
 def test_an_unknown_objective() -> None:
     known = "lexicographic, weighted, total-start, makespan, slowdown, tardiness"
     assert faults(ONE, {"j": (0, {"A": 1})}, objective="flow") == [
-        f"value: objective flow is none of {known}"
+        f"value: objective flow is not one of {known}"
     ]
 
 

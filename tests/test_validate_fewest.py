@@ -166,7 +166,7 @@ def test_a_last_count_that_is_left_out_is_the_rest() -> None:
     assert faults(instance, {"j": (0, {"A": 1, "B": 3})}) == []
     (split, count) = faults(instance, {"j": (0, {"A": 1, "B": 4})})
     assert split.startswith("requirement: job j: its allocation cannot be split")
-    assert count == "slots-asked: job j: it holds 5 slots, -n asks 4"
+    assert count == "slots-asked: job j: it has 5 slots, -n requests 4"
 
 
 @pytest.mark.behaviour("REQ-14")

@@ -12,14 +12,14 @@ CASES = [
         problem(job("j", 3)),
         {"j": (0, {"A": 3})},
         {"j": (0, {"A": 2})},
-        ("slots-asked: job j: it holds 2 slots, -n asks 3",),
+        ("slots-asked: job j: it has 2 slots, -n requests 3",),
     ),
     Case(
         "slot range",
         problem(job("j", 2, max_slots=4)),
         {"j": (0, {"A": 4})},
         {"j": (0, {"A": 4, "B": 1})},
-        ("slots-asked: job j: it holds 5 slots, -n asks 2 to 4",),
+        ("slots-asked: job j: it has 5 slots, -n requests 2 to 4",),
     ),
     Case(
         "hosts=1",
@@ -152,7 +152,7 @@ CASES = [
         problem(job("j", 4, "cu[balance]", max_slots=8), cluster=racks(r1=2, r2=2)),
         {"j": (0, {"r1a": 4})},
         {"j": (0, {"r1a": 4, "r2a": 4})},
-        ("slots-asked: job j: it holds 8 slots, -n asks 4",),
+        ("slots-asked: job j: it has 8 slots, -n requests 4",),
     ),
     Case(
         "select",
@@ -180,7 +180,7 @@ CASES = [
         {"j": (0, {"B": 1})},
         (
             "candidate: job j: host B does not meet the select section",
-            "candidate: job j: host B takes only jobs that ask for bigmem",
+            "candidate: job j: host B accepts only jobs that request bigmem",
         ),
     ),
     Case(
@@ -215,7 +215,7 @@ CASES = [
         problem(job("j", 2, hosts=(HostRequest("A"), HostRequest("B", first=True)))),
         {"j": (0, {"B": 1, "A": 1})},
         {"j": (0, {"A": 1, "B": 1})},
-        ("first-host: job j: first host A is none of B (-m)",),
+        ("first-host: job j: first host A is not one of B (-m)",),
     ),
     Case(
         "host status",
@@ -389,7 +389,7 @@ def test_compound_counts_that_do_not_add_up() -> None:
     assert faults(instance, {"j": (0, {"A": 1, "B": 2})}) == [
         "requirement: job j: its allocation cannot be split into the terms of its compound "
         "requirement",
-        "slots-asked: job j: it holds 3 slots, -n asks 4",
+        "slots-asked: job j: it has 3 slots, -n requests 4",
     ]
 
 

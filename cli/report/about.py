@@ -48,7 +48,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (r"span\[hosts=1\]", "span[hosts=1]", "all slots on one host"),
     (r"\bsame\[", "same[…]", "hosts that are alike in this"),
     (r"\brusage\[", "rusage[…]", "memory and other resources that are reserved for it"),
-    (r"\bselect\[", "select[…]", "which hosts will do"),
+    (r"\bselect\[", "select[…]", "which hosts are suitable"),
     (r"\baffinity\[", "affinity[…]", "cores to which it is bound"),
     (r"\bSLOT_RESERVE\b", "SLOT_RESERVE", "slots are kept for a waiting job until it has enough"),
     (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "the same of slots and memory"),
@@ -312,7 +312,7 @@ class About:
             why = tuple(self._obstacles(explained))
         more = "" if explained is None and helps else self._more(job.id, explained, bool(helps))
         if more and not why:
-            more = "It starts now: nothing has to change."
+            more = "It starts now: no change is necessary."
         said = [text for _, text in why] + [line for each in helps for line in each.lines]
         length = expected_duration(self.report.instance, job)
         parts = [
@@ -330,7 +330,7 @@ class About:
         beside = smallest_difference((row.as_configured, row.possible, row.bound))
         gain = row.earlier_by
         more = (
-            f"{duration_text(gain)} sooner"
+            f"{duration_text(gain)} earlier"
             if gain
             else "the same"
             if row.as_configured == row.possible
@@ -357,7 +357,7 @@ class About:
         if proof := proof_text(row.proved, row.proved_if):
             return "good", proof.replace("proved", "proved the earliest", 1)
         if row.cautions:
-            return "warn", f"not proved: {counted(len(row.cautions), 'setting')} not considered"
+            return "warn", f"not proved: {counted(len(row.cautions), 'setting')} not modelled"
         if row.bound is not None:
             return "warn", f"not proved: not before {self.clock.short(row.bound, beside)}"
         return "warn", "not proved"
@@ -419,7 +419,7 @@ class About:
 
     def _with_change(self, item: WaitingJob) -> StartText:
         first = item.remedies[0]
-        more = "" if not first.gain else f"{duration_text(abs(first.gain))} sooner"
+        more = "" if not first.gain else f"{duration_text(abs(first.gain))} earlier"
         return StartText("With change 1", self.clock.short(first.start), more, bool(first.gain))
 
     def _helps(self, job: Job, explained: Explanation | None) -> Iterator[Help]:
@@ -448,10 +448,10 @@ class About:
 
     def _suggested(self, job: Job, item: Suggestion) -> Help:
         at = SpokenTimes(self.report.instance).at(item.start)
-        gives = f"Starts {at}" + (f", {duration_text(item.gain)} sooner." if item.gain else ".")
+        gives = f"Starts {at}" + (f", {duration_text(item.gain)} earlier." if item.gain else ".")
         own = item.change.startswith(("with ", "without ", "in queue "))
         by = f"{job.user or 'its user'} can do this" if own else ""
-        costs = "What it costs the others was not looked at."
+        costs = "Its effect on other jobs was not examined."
         instance = self.report.instance
         line = command_of(instance, job.id, item.change) or change_text(instance, item.change)
         return Help(gives, by, (line,), costs)
@@ -467,7 +467,7 @@ class About:
             if helps:
                 return ""
             tried = counted(explained.tried, "change")
-            return f"Nothing that was tried starts it sooner ({tried})."
+            return f"No change that was tried starts it earlier ({tried})."
         name = {"-": "FILE", LIVE: "--cluster"}.get(self.report.name, self.report.name)
         return f"slotwise explain {name} {job}"
 
@@ -495,9 +495,9 @@ class Advice:
         if not self.left:
             return ()
         return (
-            f"Why-not-earlier and what-would-help were worked out for {len(self.found)} of "
+            f"Reasons and remedies were computed for {len(self.found)} of "
             f"{len(self.found) + self.left} waiting jobs (--explain, --advice-time); "
-            "slotwise explain FILE JOB does it for any other.",
+            "slotwise explain FILE JOB explains any other job.",
         )
 
 
@@ -540,7 +540,7 @@ def html_of(page: Page) -> str:
 
 def _verdict_of_job(item: Verdict) -> str:
     remedies = "".join(f"<li>{_remedy(remedy)}</li>" for remedy in item.remedies)
-    helps = f"<p>What helps, any one of these:</p><ol>{remedies}</ol>" if remedies else ""
+    helps = f"<p>Each of these changes helps:</p><ol>{remedies}</ol>" if remedies else ""
     little = "".join(f"<p>Not enough alone: {_remedy(other)}</p>" for other in item.too_little)
     more = "".join(f"<p>{html_text(text)}</p>" for text in item.details) + little
     folded = f"<details><summary>Details</summary>{more}</details>" if more else ""

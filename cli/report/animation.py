@@ -104,7 +104,7 @@ def animation_svg(report: Report) -> str:
     """Return the picture, equal for equal reports; raise InputError without two plans."""
     comparison = report.comparison
     if comparison is None:
-        raise InputError("--animate goes with an instance and --method all: it shows both plans")
+        raise InputError("--animate needs an instance and --method all, since it shows both plans")
     about = About(report)
     drawn = [chart(report, view).bars for view in report.views]
     moved = [row for row in comparison if row.as_configured_on and row.possible_on]
@@ -172,7 +172,7 @@ def _words(
         return ("Scheduler today", same, ""), ("Possible", same, proof)
     name = _cut(first.job, 20)
     late = _start(about, first.as_configured)
-    soon = f"{_start(about, first.possible)}, {duration_text(first.sooner_by)} sooner"
+    soon = f"{_start(about, first.possible)}, {duration_text(first.sooner_by)} earlier"
     return (
         ("Scheduler today", f"{name} starts {late}", _in_the_way(comparison, first)),
         ("Possible", f"{name} starts {soon}", proof),

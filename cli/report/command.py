@@ -39,15 +39,13 @@ ADVICE_TIME = 40.0
 MANY_PENDING, TIME_OF_MANY = 2_000, 30.0
 #: Meaning of --time-limit for a report.
 OF_REPORT = (
-    "Wall seconds of the whole command, explanations and page too. Without it and --effort, "
+    "Wall-clock seconds of the whole command, explanations and page too. Without it and --effort, "
     f"{TIME_OF_MANY:g} if {MANY_PENDING:,} jobs are pending, else 30 for an exact plan."
 )
 #: Shares of the remaining time for the plans, and then for the explanations; the rest is for the
 #: page, with at least this share of the limit.
 PLANS_SHARE, ADVICE_SHARE, PAGE_SHARE = 0.6, 0.5, 0.15
-ONLY_COMPARED = (
-    "--history goes with an instance and --method all: forecasts stand in the comparison"
-)
+ONLY_COMPARED = "--history needs an instance and --method all: forecasts are part of the comparison"
 
 UNSEALED = "The plan has no checksum: it was changed, or written by another program."
 
@@ -61,18 +59,19 @@ class Pages:
     )
     png: Path | None = option(None, PICTURE_HELP)
     svg: Path | None = option(None, PICTURE_HELP)
-    animate: Path | None = option(None, "Also draw how jobs move to where they could be (SVG).")
-    open: bool = option(False, "Show the page in the browser when it is written.")
+    animate: Path | None = option(None, "Also draw how jobs move to their possible starts (SVG).")
+    open: bool = option(False, "Open the page in the browser.")
 
 
 @dataclass(frozen=True, slots=True)
 class AdviceOptions:
     """Options for the extent of the explanations."""
 
-    explain: int = option(10, "Waiting jobs to explain.", min=0)
+    explain: int = option(10, "Number of pending jobs to explain.", min=0)
     advice_time: float | None = option(
         None,
-        f"Wall seconds for that and the diagnosis; default {ADVICE_TIME:g} without --effort.",
+        f"Wall-clock seconds for explanations and diagnosis; default {ADVICE_TIME:g} without "
+        f"--effort.",
         min=0.0,
     )
 
@@ -123,7 +122,7 @@ class Asked:
 def report(
     source: Annotated[Source, taking(live=LIVE_ALONE)],
     pages: Pages,
-    method: Wanted = option("all", "One method's plan, or all of them."),
+    method: Wanted = option("all", "Plan of one method, or of all methods."),
     *,
     search: Annotated[
         Search, taking("objective time_limit effort workers as_lsf", time_limit=OF_REPORT)
@@ -131,7 +130,7 @@ def report(
     advice: AdviceOptions,
     instance: Path | None = option(None, "The instance that a saved plan was made for."),
     likely: Annotated[LikelyOptions, taking("history samples")],
-    simulate: bool = option(False, "Run the scheduler loop and report on that."),
+    simulate: bool = option(False, "Simulate the scheduler loop and report on the simulation."),
     loop: Annotated[LoopOptions, taking("reservation until cluster hosts")],
 ) -> None:
     """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
@@ -307,8 +306,11 @@ def _saved(
     if beside is None:
         instance = bare_instance(data)
         found = read_plan(data, instance, str(file), bare=True)
-        note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
-        notes = (f"{note}and why jobs wait.", *said)
+        note = (
+            "Only the hosts of the plan are shown: --instance FILE adds the other hosts, the "
+            "running jobs "
+        )
+        notes = (f"{note}and the reasons why jobs wait.", *said)
         drawn = report_of_bare_plan(name, instance, found, notes)
         return replace(drawn, cut=False)  # the author of the plan has seen the warnings
     with cancel.reading():

@@ -135,7 +135,9 @@ def plain(record: JobRecord, origin: str | None) -> dict[str, Any]:
 MAX_ROWS = 48
 #: Bars of hosts that a report carries; of more it has the loads of groups alone.
 MAX_BARS = 150_000
-TOO_MANY = "There are too many bars for one page: rows of hosts stay empty, groups show how full."
+TOO_MANY = (
+    "There are too many bars for one page: rows of hosts are empty, and groups show their load."
+)
 #: Pending jobs, or jobs of a simulation, that the tables list.
 MAX_JOBS = 10_000
 
@@ -222,8 +224,8 @@ def views_of_starts(instance: Instance, comparison: Comparison) -> tuple[View, .
     possible = tuple(comparison.optimal)
     free = free_over_time_of_each(instance, (configured, possible))
     meanings = (
-        "The scheduler run on from now as the cluster is configured.",
-        "Starts and places of all jobs found together, each as early as can be in priority order.",
+        "The scheduler is simulated from now on, as the cluster is configured.",
+        "All jobs are planned together, each at its earliest start in priority order.",
     )
     return tuple(
         View(name, meaning, planned_stretches(entries), free=found)
@@ -238,9 +240,9 @@ def view_of_plan(instance: Instance, plan: Plan) -> View:
     (free,) = free_over_time_of_each(instance, [tuple(plan)])
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
     meaning = {
-        "greedy": "Greedy reservation: what starts now, and what it holds for later (hatched).",
+        "greedy": "Greedy reservation: what starts now, and its reservations (hatched).",
         "time-based": "Time-based reservation: job by job in priority order, first fit.",
-        "optimal": "Starts and places of all jobs found together, as early as can be.",
+        "optimal": "All jobs are planned together, each at its earliest start.",
     }.get(plan.method, "Starts found by mixed-integer programming.")
     held = reserved_stretches(plan) if plan.method == "greedy" else ()
     stretches = (*planned_stretches(plan), *held)
@@ -257,7 +259,7 @@ def report_of_comparison(
     """Return the report of a comparison: predicted starts and the three methods."""
     likely: tuple[str, ...] = ()
     if comparison.forecast is not None:
-        likely = (f"Likely starts are by the history, run by {comparison.run_by}.",)
+        likely = (f"Likely starts are medians by the history, simulated by {comparison.run_by}.",)
     return Report(
         "comparison",
         name,

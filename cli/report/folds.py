@@ -140,8 +140,8 @@ def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
     limits = f"<ul>{items}</ul>" if items else ""
     if limits:
         count = len(comparison.outlook.cautions())
-        hint = f"{counted(count, 'setting')} that may change a start: nothing they touch is proved"
-        yield _fold("limits", "What was not considered", hint, limits)
+        hint = f"{counted(count, 'setting')} that may change a start: no affected start is proved"
+        yield _fold("limits", "Not modelled", hint, limits)
 
 
 def _compared(about: About, comparison: Comparison) -> str:

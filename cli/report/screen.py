@@ -27,7 +27,7 @@ _STARTS = {
 #: Explanation of a column, by its title.
 _MEANINGS = {
     "As configured": "when the scheduler starts it with its settings as they are, by simulation",
-    "Possible": "the earliest start if the jobs are placed in priority order, all of them together",
+    "Possible": "the earliest start if all jobs are planned together in priority order",
     "Sooner": "from the start as configured to the possible one",
     "Waits for": "what it needs and does not have",
 }

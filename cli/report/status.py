@@ -44,7 +44,7 @@ class Figure:
 def status_of(report: Report) -> Status:
     """Return the status above a report."""
     if report.refused:
-        return Status("bad", ("The judge objects to a plan that is shown here",))
+        return Status("bad", ("The validator rejects a plan that is shown here",))
     if report.comparison is not None:
         return _of_comparison(report, report.comparison)
     if report.plan is not None:
@@ -162,14 +162,14 @@ def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> st
         many = len(set().union(*losers))
         return f"{many} other{'' if many == 1 else 's'} wait{'s' if many == 1 else ''} longer"
     free = sum(not found for found in losers)
-    return f"for {free} of the {len(remedies)} nobody else waits longer"
+    return f"{free} of the {len(remedies)} delay no other job"
 
 
 def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Iterator[str]:
     """Yield the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
     gain = duration_text(sum(row.earlier_by or 0 for row in sooner))
-    yield f"{counted(many, 'job')} could start sooner"
+    yield f"{counted(many, 'job')} could start earlier"
     yield f"all jobs planned together free {gain} for {'it' if many == 1 else 'them'}"
     late = sum(row.is_ahead for row in comparison)
     yield f"{late} other{'' if late == 1 else 's'} start{'s' if late == 1 else ''} later"
@@ -194,7 +194,7 @@ def _figures_of_comparison(report: Report, comparison: Comparison) -> Iterator[F
     yield _waiting(comparison)
     proved = sum(row.proved for row in comparison)
     settings = len(comparison.outlook.cautions())
-    more = f"{counted(settings, 'setting')} not considered" if settings else "in priority order"
+    more = f"{counted(settings, 'setting')} not modelled" if settings else "in priority order"
     yield Figure(
         *(str(proved), "starts proved the earliest", more),
         of=str(total),

@@ -43,7 +43,8 @@ def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
 
     drawn = gantt_text(instance, planned, min(terminal_width(), WIDEST))
     typer.echo(
-        f"\n{drawn}" if drawn else "\nno job has a planned start: nothing to draw\n", nl=False
+        f"\n{drawn}" if drawn else "\nno job has a planned start: there is nothing to draw\n",
+        nl=False,
     )
 
 
@@ -91,7 +92,7 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
     if others := len(seen) - len(letters):
         said.append(f"{OTHER}\xa0{counted(others, 'other job')}")
     if hidden:
-        said.append(f"{counted(hidden, 'job')} behind others that hold more slots there")
+        said.append(f"{counted(hidden, 'job')} hidden by jobs with more slots there")
     return "\n".join([*lines, *_legend(said, bool(groups), width)]) + "\n"
 
 

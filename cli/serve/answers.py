@@ -84,7 +84,7 @@ def state_record(state: BoardState, source: str, viewer: Viewer, *, stale: bool)
     """Return the head of an answer; the fields of :class:`StateTime`."""
     polled, problem = state.polled, state.problem or state.unplanned
     if problem and viewer.user is not None:  # it may name jobs of others
-        problem = "the last state was not read, not planned, or not kept"
+        problem = "the last state was not read, not planned, or not stored"
     return {
         "version": state.version,
         "source": source,
@@ -131,7 +131,7 @@ def warnings_of(state: BoardState, viewer: Viewer) -> list[str]:
     if state.not_forecast:
         found.append(f"no forecast: {state.not_forecast}")
     if found and viewer.user is not None:
-        return [f"remarks on this state, for those who see all jobs: {len(found)}"]
+        return [f"remarks on this state, for users who see all jobs: {len(found)}"]
     return found
 
 

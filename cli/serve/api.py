@@ -153,7 +153,7 @@ class Answers:
         row = state.row(job)
         if row is None or state.polled is None or not viewer.sees(row.job.user):
             history = await self.history(job, viewer)
-            text = "this job is not pending: it has started, finished or never waited here"
+            text = "this job is not pending: it has started, has finished or is unknown"
             found = left_record(state, job, self.head(state, viewer), viewer)
             return problem(404, text, **shown({**found, "history": history}, state, viewer))
         found = job_record(state, row, self.head(state, viewer), viewer)
@@ -262,9 +262,9 @@ class Answers:
         state = service.board.state
         status = "ok"
         if not (service.planner.is_alive and service.poller.is_alive):
-            status = "a thread is dead"
+            status = "a thread has stopped"
         elif service.store is not None and service.store.is_failing:
-            status = "estimates are not kept: the store cannot be written"
+            status = "estimates are not stored: the store cannot be written"
         record = {"status": status, "stale": service.is_stale(state), "version": __version__}
         return json_response(record, status=200 if status == "ok" else 503)
 
@@ -367,7 +367,7 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: FrameworkError) -> Response:
         text, path, headers = str(error.detail), request.url.path[:80], dict(error.headers or {})
         if error.status_code == 404:
-            text = f"there is no {path!r} here: /api lists the paths"
+            text = f"unknown path {path!r}: /api lists the paths"
         elif error.status_code == 405:
             text = f"{path} does not accept {request.method[:10]}: use {headers.get('Allow', '')}"
         return problem(error.status_code, text, headers)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Kinds of problems: the field of a state that has the message, and the words before it.
 KINDS: Final = (
     ("problem", "the cluster cannot be read"),
-    ("unplanned", "a state was not planned, or not kept"),
+    ("unplanned", "a state was not planned or not stored"),
     ("not_forecast", "no likely starts"),
 )
 
@@ -67,7 +67,7 @@ class ListenOptions:
     host: str = option("127.0.0.1", "Address to listen on.", metavar="ADDRESS")
     port: int = option(8642, "Port to listen on; 0 for a free one.", min=0, max=65535)
     token_file: Path | None = option(
-        None, "Requests need the token of this file, which only you may read."
+        None, "Requests need the token of this file, which must be readable only by you."
     )
     trust_user_header: str | None = option(
         None, "Header in which a trusted proxy names the user.", metavar="NAME"
@@ -84,7 +84,7 @@ class StoreOptions:
         metavar="FILE|URL",
     )
     keep: str | None = option(
-        None, f"With --store: how long estimates are kept; default {KEPT}.", metavar="TIME"
+        None, f"With --store: time for which estimates are kept; default {KEPT}.", metavar="TIME"
     )
 
     def seconds(self) -> int | None:
@@ -100,7 +100,7 @@ def serve(
     kept: StoreOptions,
     every: str = option("10s", "Time between two polls (10s, 1m).", metavar="TIME"),
     history: Path | None = option(
-        None, "Log of finished jobs (SWF, lsb.acct, lsb.events): shows likely starts too."
+        None, "Log of finished jobs (SWF, lsb.acct, lsb.events): also shows forecast starts."
     ),
     notify: str | None = option(
         None,
@@ -110,13 +110,11 @@ def serve(
     ),
     speed: float | None = option(
         None,
-        f"With --example: simulated seconds of one second; default {SPEED:g}.",
+        f"With --example: simulated seconds per second; default {SPEED:g}.",
         min=0.0,
         metavar="N",
     ),
-    lifetime: str | None = option(
-        None, "End by itself after this time (30s, 8h).", "--for", metavar="TIME"
-    ),
+    lifetime: str | None = option(None, "Stop after this time (30s, 8h).", "--for", metavar="TIME"),
 ) -> None:
     """A live board of pending jobs for browsers, a page for each job, and an API.
 
@@ -178,7 +176,7 @@ def _serve(service: Service, source: Source, listen: ListenOptions, life: float 
 def _check_needed(name: str, value: object, other: str, needed: object) -> None:
     """Raise InputError for an option that has no effect without the other one."""
     if value is not None and needed is None:
-        raise InputError([Problem(f"means something with {other} alone", name)])
+        raise InputError([Problem(f"applies only with {other}", name)])
 
 
 def check_extra() -> None:

@@ -71,7 +71,7 @@ class _Cell(TypeDecorator[Any]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """Return a value that was read; raise DamagedCell for one that is none."""
         if not (self.is_sound(value) or (value is None and not self.needed)):
-            raise DamagedCell(f"{value!r} is none of its values")
+            raise DamagedCell(f"{value!r} is not one of its values")
         return value
 
     def is_sound(self, value: Any) -> bool:
@@ -209,7 +209,7 @@ def shown_name(target: str | Path) -> str:
 def _url(text: str) -> URL:
     """Return a URL in parts; raise InputError if it is none."""
     kind = text.partition("://")[0]
-    wrong = f"no store is kept in {kind!r}"
+    wrong = f"{kind!r} is not supported for stores"
     if kind.partition("+")[0] == "postgresql":
         try:
             url = make_url(text)
@@ -306,7 +306,9 @@ def writer_lock(target: str | Path) -> BinaryIO | None:
         flock(file, LOCK_EX | LOCK_NB)
     except OSError:
         file.close()
-        wrong = "another `slotwise serve` writes this store: give another file, or end that service"
+        wrong = (
+            "another `slotwise serve` writes this store: give another file, or stop that service"
+        )
         raise InputError([Problem(wrong, text)]) from None
     return file
 
@@ -334,7 +336,7 @@ def _start(connection: Connection) -> None:
 
 def damaged(said: object, name: str) -> InputError:
     """Return the error for a store that is damaged."""
-    remedy = "restore a copy, or move it away and begin a new store"
+    remedy = "restore a copy, or move the file and begin a new store"
     return InputError([Problem(f"is damaged: {said}; {remedy}", name)])
 
 

@@ -117,8 +117,8 @@ _CAUSES: Final[Mapping[int, str]] = {
     414: "The address is too long.",
     415: "The body is not of the type application/json.",
     421: "Without a token, only this machine is answered.",
-    429: "Too many questions of this client wait; Retry-After says when to ask again.",
-    503: "There is no answer now; Retry-After says when to ask again.",
+    429: "Too many questions of this client are waiting; Retry-After gives the time to wait.",
+    503: "There is no answer now; Retry-After gives the time to wait.",
 }
 #: Statuses of every request that needs access.
 _OF_ALL: Final = (400, 401, 403, 414, 421)

@@ -47,7 +47,7 @@ class StoreKeeper:
         self.is_failing = False
         if before is not None and state.at < before:
             by = duration_text(before - state.at)
-            print_note(f"this state is {by} before the last one: one of their clocks is wrong")
+            print_note(f"this state is {by} earlier than the last one: one of the clocks is wrong")
 
     def calibration(self) -> Calibration:
         """Return the factors of the bounds by the forecasts whose starts are known."""

@@ -222,7 +222,7 @@ class PlannerThread:
             except Exception as error:  # a fault of ours must not end the service
                 if not self.stopping.is_set():
                     traceback.print_exc()
-                    self._failed(f"a fault of slotwise itself: {type(error).__name__}: {error}")
+                    self._failed(f"an internal error of slotwise: {type(error).__name__}: {error}")
 
     def _failed(self, problem: str) -> None:
         self.counters.failures += 1

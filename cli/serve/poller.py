@@ -125,7 +125,7 @@ class Poller:
             self._failed(str(error))
         except Exception as error:  # a fault of ours must not end the service
             traceback.print_exc()
-            self._failed(f"a fault of slotwise itself: {type(error).__name__}: {error}")
+            self._failed(f"an internal error of slotwise: {type(error).__name__}: {error}")
         else:
             self._taken(found)
 

@@ -87,7 +87,7 @@ class SnapshotFolder:
                 instance, warnings = read_with_warnings(path)
             except SlotwiseError as error:
                 first = str(error).splitlines()[0]
-                wrong.append(Problem(f"skipped, an older snapshot is shown: {first}", path.name))
+                wrong.append(Problem(f"skipped; an older snapshot is shown: {first}", path.name))
             except OSError as error:
                 wrong.append(Problem(f"skipped: {error.strerror or error}", path.name))
             else:
@@ -124,7 +124,10 @@ def state_source(source: Source, living: Callable[[str], StateSource]) -> StateS
     if source.example is not None and source.file is None:
         return living(source.example)
     if str(source.file) == "-":
-        raise InputError("serve reads its source again and again, and standard input only once")
+        raise InputError(
+            "serve reads its source repeatedly, and standard input can be read "
+            "only once: give a file"
+        )
     path = source.path()
     check_inside(path)
     with suppress(OSError):  # a name that is too long is not a folder: its reader says so

@@ -81,12 +81,13 @@ class QuestionQueue:
             if self._clients[client] >= MAX_OF_ONE:
                 self.refused += 1
                 raise TooManyQuestions(
-                    f"{MAX_OF_ONE} questions of yours wait already: ask again later", of_one=True
+                    f"{MAX_OF_ONE} of your questions are already waiting: try again later",
+                    of_one=True,
                 )
             if self.waiting >= self.max_waiting:
                 self.refused += 1
                 raise TooManyQuestions(
-                    f"{self.waiting} questions wait already: ask again later", of_one=False
+                    f"{self.waiting} questions are already waiting: try again later", of_one=False
                 )
             self._clients[client] += 1
         question = WaitingCall(call, client, Future(), time.monotonic())
@@ -105,7 +106,7 @@ class QuestionQueue:
         if future.set_running_or_notify_cancel():
             try:
                 if time.monotonic() - question.since > MAX_WAIT:
-                    text = "the question waited too long: ask again later"
+                    text = "the question waited too long: try again later"
                     raise TooManyQuestions(text, of_one=False)
                 found = question.call(self.stopping)
             except Exception as failure:

@@ -122,7 +122,7 @@ def bound(host: str, port: int) -> socket.socket:
         made.bind(address)
         made.listen()  # the address is printed before the server accepts
     except (UnicodeError, socket.gaierror):
-        raise InputError([Problem(f"is not a name of a host: {host!r}", "--host")]) from None
+        raise InputError([Problem(f"is not a host name: {host!r}", "--host")]) from None
     except OSError as error:
         wrong = f"{host!r}, port {port}: cannot be listened on: {error.strerror or error}"
         raise InputError([Problem(wrong, "--port")]) from None

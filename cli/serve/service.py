@@ -186,7 +186,7 @@ class AskedJob:
         if has_line == bool(found.job):
             raise InputError("give a bsub line or a job script, or a job")
         if bool(numbers) != bool(found.job) or any(not 0 < n <= MAX_NUMBER for n in numbers):
-            raise InputError(f"with a job, and only then: slots or run_limit, 1 to {MAX_NUMBER}")
+            raise InputError(f"give slots or run_limit only with a job, 1 to {MAX_NUMBER}")
         if len(found.line) > MAX_LINE:
             raise InputError(f"line: {len(found.line)} characters, at most {MAX_LINE} are accepted")
         if len(found.script or "") > MAX_SCRIPT:

@@ -31,7 +31,7 @@ _TITLES: Final = {
     "possible": "COULD START", "earlier": "EARLIER", "state": "STATE", "waits for": "WAITS FOR",
 }  # fmt: skip
 #: Shown until the explanation is there.
-PLANNING: Final = "planning what would start it earlier"
+PLANNING: Final = "examining what would start it earlier"
 
 
 def titles(width: int) -> dict[str, str]:

@@ -29,17 +29,19 @@ LIVE_EVERY = 60.0
 @command
 def top(
     source: Source,
-    once: bool = option(False, "Print the table and end; the default if there is no terminal."),
+    once: bool = option(
+        False, "Print the table and exit; the default if the output is not a terminal."
+    ),
     every: str | None = option(
         None,
-        "Read it again after this time (30s, 5m) too, not only if the file has changed. With "
-        "--cluster 60s.",
+        "Also read it again after this time (30s, 5m), even if the file has not changed. "
+        "Default with --cluster: 60s.",
         metavar="TIME",
     ),
     sort: Column = option("priority", "Order of the jobs; s changes it on the page."),
     user: str | None = option(None, "Only jobs of this user.", "-u"),
     queue: str | None = option(None, "Only jobs of this queue.", "-q"),
-    time_limit: float = option(TIME_LIMIT, "Wall seconds of each plan.", min=0.1),
+    time_limit: float = option(TIME_LIMIT, "Wall-clock seconds of each plan.", min=0.1),
 ) -> None:
     """A live page of the terminal: pending jobs, their starts, what they wait for.
 
@@ -58,7 +60,9 @@ def top(
         _print(given, choice, time_limit)
         return
     if str(source.file) == "-":
-        raise InputError("top reads FILE again and again, and standard input only once: add --once")
+        raise InputError(
+            "top reads FILE repeatedly, and standard input can be read only once: add --once"
+        )
     from .page import TopApp
 
     app = TopApp(given, choice, seconds or (LIVE_EVERY if source.live else None), time_limit)
@@ -91,5 +95,7 @@ def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
     text = listing_text(columns, rows, TableStyle(between=2), listing.instance)
     typer.echo(text, nl=False)
     if listing.truncated:
-        print_note("the limit came before every job was examined: earlier starts may be possible")
+        print_note(
+            "the limit was reached before every job was examined: earlier starts may be possible"
+        )
         raise typer.Exit(Exit.STOPPED)

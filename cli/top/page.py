@@ -229,7 +229,9 @@ class TopApp(App[None]):
             parts.append(f"{what} ({int(time.monotonic() - self._began)} s) …")
         if self.listing is not None and not self.problem:
             parts += [ago, self.listing.note, *(f"warning: {w}" for w in self.listing.warnings[:1])]
-            parts += ["the limit came before every job was examined"] * self.listing.truncated
+            parts += [
+                "the limit was reached before every job was examined"
+            ] * self.listing.truncated
         return "; ".join(printable(part) for part in parts if part)
 
     def on_resize(self) -> None:
@@ -276,7 +278,7 @@ class TopApp(App[None]):
     def _about(self) -> None:
         """Show the sentences on the chosen job, and explain it if it stays the chosen one."""
         job, listing = self._job(), self.listing
-        text = "No pending job is like that: Esc shows all."
+        text = "No pending job matches: Esc shows all."
         if job is not None and listing is not None:
             answer = self.answers.get(job.job, "")
             commands = commands_of(listing.instance, job.job, answer)

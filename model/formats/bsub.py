@@ -56,7 +56,7 @@ _SHOWN, _LONGEST_WORD = 80, 2000
 _CURLY = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb\u2033\u2032"
 _SHELLS = frozenset({"sh", "bash", "ksh", "csh", "tcsh", "zsh", "dash"})
 #: Reason for ignoring ``#BSUB`` lines in a script that is a command.
-_NOT_READ = "bsub reads them behind '<', or with LSB_BSUB_PARSE_SCRIPT=Y in lsf.conf"
+_NOT_READ = "bsub reads them after '<', or with LSB_BSUB_PARSE_SCRIPT=Y in lsf.conf"
 #: A limit with a unit, which bsub does not accept.
 _WITH_UNIT = re.compile(r".*[A-Za-z.]")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
@@ -121,7 +121,7 @@ class BsubLine:
                     self.complain(f"{option}: the script has {other}: give one of them")
             if self.requirements and below.requirements:
                 gone = " ".join(f"-R {shlex.quote(text)}" for text in below.requirements)
-                self.notes.append(f"{gone} (the script's, the line has its own -R)")
+                self.notes.append(f"{gone} (of the script; the command line has its own -R)")
             rest = [text for text in below.unheeded if text.split()[0] not in self.given]
             for option, value in below.given.items():
                 if self.given.get(option, value) != value:
@@ -646,7 +646,7 @@ def _slots(submission: BsubLine, text: str) -> None:
         raise ValueError(f"must be a number of slots such as 6, or 6,12, not {text!r}")
     least, most = int(parts[0]), int(parts[-1])
     if least < 1 or most < least:
-        raise ValueError(f"must be 1 slot or more and rise, not {text!r}")
+        raise ValueError(f"must be 1 slot or more, in ascending order, not {text!r}")
     if "-nnodes" in submission.given:
         raise ValueError("requests slots and -nnodes requests whole hosts: give one of them")
     submission.fields["slots"] = least

@@ -162,7 +162,9 @@ def _two_limits(spec: ArraySpec, limit: int | None) -> str:
     """Return what is wrong if an array has two different limits on running elements, else ""."""
     if None in (limit, spec.limit) or limit == spec.limit:
         return ""
-    return f"its limit is {spec.limit} (%{spec.limit}), and array_limit is {limit}: give one"
+    return (
+        f"its limit is {spec.limit} (%{spec.limit}), but array_limit is {limit}: give one of them"
+    )
 
 
 class JobBuilder:
@@ -211,12 +213,16 @@ class JobBuilder:
             if isinstance(spec, ArraySpec):
                 wrong = ""
                 if job.array_id is not None:
-                    wrong = f"job {job.id} is one element: give the id of the array and its "
-                    "elements"
+                    wrong = (
+                        f"job {job.id} is one element: give the id of the array and its elements"
+                    )
                 elif spec.last > largest:
                     wrong = too_large(spec.last, largest)
                 elif not spec.ranges[0][0] and not self._params.of_slurm:
-                    wrong = "indices rise from 1 on (from 0 on with params: {family: Slurm})"
+                    wrong = (
+                        "indices must be 1 or more and ascending (from 0 on with params: "
+                        "{family: Slurm})"
+                    )
                 else:
                     wrong = _two_limits(spec, job.array_limit)
                 if wrong:
@@ -443,7 +449,7 @@ def build(
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
-            findings.append(Finding(("dialect",), f"params say {params.dialect}: keep one of them"))
+            findings.append(Finding(("dialect",), f"params has {params.dialect}: keep one of them"))
         params = replace(params, dialect=document.dialect)
     jobs = JobBuilder(queues, made["applications"], params, clock, findings)
     instance = Instance(
@@ -636,7 +642,7 @@ def _first_errors(data: Any, context: Any, error: ValidationError) -> Iterator[F
                     yield _later(finding, place)
         if told > limits().errors:
             break
-    yield Finding((), f"has {error.error_count():,} wrong entries, keys and values in all")
+    yield Finding((), f"has {error.error_count():,} wrong entries, keys and values in total")
 
 
 def _parts(data: Any) -> Iterator[tuple[int, dict[str, Any]]]:

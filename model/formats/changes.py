@@ -240,7 +240,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
             document = ChangesDocument.model_validate(data, context=context)
     except ValidationError as error:
         if error.error_count() > MAX_ERRORS and len(items) > _TOGETHER:
-            total = f"has {error.error_count():,} wrong entries, keys and values in all"
+            total = f"has {error.error_count():,} wrong entries, keys and values in total"
             return [], [*_entries({**data, "changes": items[:_TOGETHER]})[1], Finding((), total)]
         found = explain(error, ChangesDocument)
     else:

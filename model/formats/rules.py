@@ -463,8 +463,9 @@ def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding
         yield Finding((*place, "finish"), "is before the start")
     job = item.job
     if item.allocation and not job.resizable and not job.slots <= item.slots <= job.most_slots:
-        message = f"requests {job.slots} slots and has {item.slots}: only a resizable job may "
-        "differ"
+        message = (
+            f"requests {job.slots} slots and has {item.slots}: only a resizable job may differ"
+        )
         yield Finding((*place, "slots"), message)
 
 

@@ -19,15 +19,15 @@ from ..resreq import Options, heeded_part
 
 #: Omission for GPU requests if no host is known to have GPUs.
 NO_GPUS_GIVEN = (
-    "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or bhosts -gpu -l)"
+    "GPUs that jobs request: no input gives the GPUs of hosts (give bhosts -l or bhosts -gpu -l)"
 )
 
 
 def sentence(names: tuple[str, ...]) -> str:
     """Return the omission for amounts or load that no input gives."""
     return (
-        f"no input says how much {', '.join(names)} hosts have: what jobs ask of it is not "
-        "considered (give bhosts -l, or a site)"
+        f"no input gives {', '.join(names)} of hosts: requests for it are not modelled (give "
+        f"bhosts -l, or a site)"
     )
 
 

@@ -346,7 +346,7 @@ def reasons(
     ]
     if not open_to(expression, table)[host]:
         names = ", ".join(sorted(table.cluster.hosts[host].exclusive))
-        found.append(f"it takes only jobs that name {names}")
+        found.append(f"it accepts only jobs that name {names}")
     home = compare_text(table, "type", "==", "local", local)
     if needs_local_type(expression, table, local) and not home[host]:
         own = table.cluster.hosts[host].type

@@ -36,7 +36,7 @@ def topology(text: str) -> Topology:
     """
     match = _FORM.fullmatch(text)
     if match is None:
-        raise _refused(f"-ext takes RMS[nodes=3], or options of that form, not {text!r}")
+        raise _refused(f"-ext must be RMS[nodes=3] or options of that form, not {text!r}")
     if match[1] != "RMS":
         return Topology(unheeded=(match[1],))
     counts: dict[str, int] = {}
@@ -53,9 +53,11 @@ def topology(text: str) -> Topology:
             unheeded.append(name)
         elif name not in _POLICIES:
             if name in counts:
-                raise _refused(f"RMS[]: {name} is given a second time")
+                raise _refused(f"RMS[]: {name} is given twice")
             known = (*_COUNTS, *_POLICIES, *_UNHEEDED)
-            raise _refused(f"RMS[] knows no {name!r}{nearest(name, known)}: write RMS[nodes=3]")
+            raise _refused(
+                f"unknown option {name!r} of RMS[]{nearest(name, known)}: write RMS[nodes=3]"
+            )
     return Topology(counts.get("nodes"), counts.get("ptile"), tuple(unheeded))
 
 
@@ -78,7 +80,9 @@ def laid_out(
     if isinstance(own, Compound) or isinstance(requirement, Compound):
         raise _refused(f"-ext {text} and a compound requirement exclude each other")
     if own.span is not None:
-        raise _refused(f"-ext {text} and span[] both lay out the job: give one of them")
+        raise _refused(
+            f"-ext {text} and span[] both define the layout of the job: give one of them"
+        )
     return replace(requirement, span=Span(ptile=_each(asked, text, slots or (1, 1))))
 
 

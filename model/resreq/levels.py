@@ -245,14 +245,14 @@ def _alone(requirement: Requirement, text: str) -> Simple:
     if isinstance(requirement, Compound):
         raise ResreqError(f"the compound requirement {text} cannot be one of several -R options")
     if requirement.rusage is not None and requirement.rusage.phased:
-        raise ResreqError(f"{text} has mem in phases: it cannot be one of several -R options")
+        raise ResreqError(f"{text} has multi-phase memory: it cannot be one of several -R options")
     return requirement
 
 
 def _added(first: Simple, second: Simple, text: str) -> Simple:
     for section in ("span", "cu", "affinity"):
         if all(getattr(item, section) not in (None, "") for item in (first, second)):
-            raise ResreqError(f"{section}[] stands in two -R options; the second is {text}")
+            raise ResreqError(f"{section}[] is in two -R options; the second is {text}")
     return Simple(
         select=all_selected(first, second),
         order=_joined_order(first.order, second.order),
@@ -425,7 +425,7 @@ def _allowed(
     if all(problems):
         _refuse([text for texts in problems for text in texts])
     for texts in problems:
-        warnings += [f"an alternative is left out: {text}" for text in texts]
+        warnings += [f"an alternative is ignored: {text}" for text in texts]
     return _section(
         [
             overridden(a, b, joint=joint)
@@ -473,7 +473,8 @@ def _over_terms(
         return _cancelled(own)
     if len(alternatives(queue.rusage)) > 1:
         raise ResreqError(
-            "the queue reserves alternatives (||), which no compound requirement can be merged with"
+            "the queue reserves alternatives (||), which cannot be merged with a compound "
+            "requirement"
         )
     if queue.same:
         warnings.append("same[] of the queue is ignored: the requirement is compound")

@@ -96,7 +96,7 @@ class Builder:
             self._needs_newer(token, "maxslots")
         if vocabulary.complete and vocabulary.kind(name) is None:
             raise ResreqError(
-                f"no resource is called '{token}'{nearest(name, (*vocabulary.names(), *words))}",
+                f"unknown resource '{token}'{nearest(name, (*vocabulary.names(), *words))}",
                 text=self._body,
                 position=token.start_pos,
                 token=str(token),
@@ -138,7 +138,7 @@ class Builder:
         for name in names:
             if name in CHANGING or name in self._options.vocabulary.dynamic:
                 self._notes.append(
-                    f"same[{name}]: {name} is not static, hosts agree in it only by chance"
+                    f"same[{name}]: {name} is not static, hosts may differ in it at any time"
                 )
         return names
 
@@ -149,7 +149,7 @@ class Builder:
         if bars and self._in_term:
             self.fail(
                 bars[0],
-                "a requirement in braces takes no alternatives ('||')",
+                "a requirement in braces cannot have alternatives ('||')",
                 "one usage string in rusage[]",
             )
         for place, alternative in enumerate(_subtrees(tree)):
@@ -183,7 +183,7 @@ class Builder:
                 if per := _named(rest):
                     self.fail(per, f"{word} takes no '/{per}'", f"{word}=…")
                 if word in own:
-                    self.fail(name, f"{word} is given a second time", f"one {word}")
+                    self.fail(name, f"{word} is given twice", f"one {word}")
                 own.add(word)
                 if not values:
                     self.fail(name, f"{word} needs a value", f"{word}=…")
@@ -200,8 +200,8 @@ class Builder:
         for amount in amounts:
             if own and amount.resource in static:
                 self._notes.append(
-                    f"{amount.resource} is a static shared resource: it knows no duration and "
-                    "no decay"
+                    f"{amount.resource} is a static shared resource: duration and decay do not "
+                    f"apply"
                 )
         usage = UsageString(tuple(amounts), durations, decays)
         self._check_phases(first, usage)
@@ -213,10 +213,10 @@ class Builder:
         resource = self._known(name, "duration", "decay")
         self._note_misspelling(name)
         if resource in seen:
-            self.fail(name, f"{resource} is given a second time in this usage string", "each once")
+            self.fail(name, f"{resource} is given twice in this usage string", "each once")
         seen.add(resource)
         if phased and resource != "mem":
-            self.fail(name, f"only mem takes phases, not {resource}", f"{resource}=number")
+            self.fail(name, f"only mem can have phases, not {resource}", f"{resource}=number")
         amounts = tuple(self._number(resource, value) for value in values)
         why = self._not_consumed(resource)
         if not why:
@@ -233,7 +233,7 @@ class Builder:
         self._needs_newer(token, f"'/{token}' behind an amount")
         if str(token) not in _PER:
             self.fail(
-                token, f"nothing is reserved per {token}{nearest(str(token), _PER)}", _PER_WAYS
+                token, f"unknown unit '{token}' of an amount{nearest(str(token), _PER)}", _PER_WAYS
             )
         return str(token)
 
@@ -250,7 +250,7 @@ class Builder:
         """Add a note if an unknown name resembles duration or decay."""
         hint = nearest(str(name), ("duration", "decay"))
         if hint and self._options.vocabulary.kind(canonical(str(name))) is None:
-            self._notes.append(f"{name} is taken for a resource{hint}")
+            self._notes.append(f"{name} is assumed to be a resource{hint}")
 
     def _number(self, resource: str, token: Token) -> float:
         number, suffix = self._split(token)
@@ -258,7 +258,7 @@ class Builder:
         if suffix and not megabytes:
             self.fail(
                 token,
-                f"'{token}' is not an amount: numbers carry no unit here",
+                f"'{token}' is not an amount: numbers cannot have a unit here",
                 f"a plain number ({self._options.unit}, set by LSF_UNIT_FOR_LIMITS)"
                 if resource in SCALED
                 else "a plain number",
@@ -309,7 +309,7 @@ class Builder:
         if len(usage.amounts) > 1 and (phases > 1 or len(usage.durations) > 1):
             self.fail(
                 name,
-                "mem in phases shares its usage string with another resource",
+                "multi-phase mem is in one usage string with another resource",
                 "a comma between them: mem=(…):duration=(…),other=…",
             )
         try:
@@ -326,15 +326,17 @@ class Builder:
             word = str(name)
             if word not in _SPANS:
                 hint = nearest(word, _SPANS)
-                self.fail(name, f"span[] knows no '{word}'{hint}", "hosts=1, hosts=-1 or ptile=…")
+                self.fail(
+                    name,
+                    f"unknown keyword '{word}' in span[]{hint}",
+                    "hosts=1, hosts=-1 or ptile=…",
+                )
             if word == "block":
                 self._needs_newer(name, "span[block]")
             if word in seen:
-                self.fail(name, f"{word} is given a second time", f"one {word}")
+                self.fail(name, f"{word} is given twice", f"one {word}")
             if seen:
-                self._notes.append(
-                    f"span: {next(iter(seen))} gives way to {word}, which comes last"
-                )
+                self._notes.append(f"span: {next(iter(seen))} is replaced by {word}, which is last")
             seen[word] = name
             values = [token for token in rest if token.type == "WORD"]
             if not values:
@@ -346,7 +348,7 @@ class Builder:
 
     def _hosts(self, values: Sequence[Token]) -> Span:
         if str(values[0]) not in ("1", "-1") or len(values) > 1:
-            self.fail(values[0], f"hosts={values[0]} means nothing", "hosts=1 or hosts=-1")
+            self.fail(values[0], f"hosts={values[0]} is not valid", "hosts=1 or hosts=-1")
         return Span(hosts=int(values[0]))
 
     def _ptile(self, values: Sequence[Token]) -> Span:
@@ -362,7 +364,7 @@ class Builder:
 
     def _block(self, values: Sequence[Token]) -> Span:
         if len(values) > 1:
-            self.fail(values[1], "block takes one number for all hosts", "block=4")
+            self.fail(values[1], "block must be one number for all hosts", "block=4")
         return Span(block=self._positive(values[0], "block"))
 
     def _positive(self, token: Token, what: str, more: str = "") -> int:
@@ -379,7 +381,7 @@ class Builder:
             name, *rest = item.children
             word = str(name)
             if word in found:
-                self.fail(name, f"{word} is given a second time", f"one {word}")
+                self.fail(name, f"{word} is given twice", f"one {word}")
             value = next((token for token in rest if token.type == "WORD"), None)
             places[word] = name
             if self._in_term and word in ("balance", "excl"):
@@ -403,7 +405,9 @@ class Builder:
             return True
         keys = ("type", "pref", "maxcus", "usablecuslots", "balance", "excl")
         if word not in keys:
-            self.fail(name, f"cu[] knows no '{word}'{nearest(word, keys)}", ", ".join(keys))
+            self.fail(
+                name, f"unknown keyword '{word}' in cu[]{nearest(word, keys)}", ", ".join(keys)
+            )
         if value is None:
             counts = word in ("maxcus", "usablecuslots")
             self.fail(name, f"{word} needs a value", f"{word}={'number' if counts else '…'}")
@@ -496,7 +500,7 @@ def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
         return slip
     token = _piece(body, position)
     name = "the selection" if start in _SELECT else f"{start}[]"
-    what = f"{name} cannot go on with '{token}' here" if token else f"{name} stops too early"
+    what = f"{name} cannot be followed by '{token}'" if token else f"{name} is incomplete"
     return ResreqError(
         what, text=body, position=position, token=token, expected=_expected(error, body, start)
     )
@@ -510,7 +514,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         turned = _STRING_RIGHT.search(body[:position].rstrip())
         if turned is not None:
             value, sign, name = turned.groups()
-            what = f"the string {name} is on the right"
+            what = f"the string {name} is on the left of the comparison"
             return _error(what, body, turned.start(3), name, f"{name}{mirrored(sign)}{value}")
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:
@@ -585,8 +589,8 @@ _TILING = re.compile(
 _NOT_TILED = "stripe and gtile of span[] are read but not modelled"
 #: Text of the note about an affinity[] that requests more than a number of processor units.
 _AFFINITY = (
-    "of affinity[] plans count the processor units; where they lie, who shares them and what is "
-    "bound to them is read but not modelled"
+    "affinity[]: plans count the processor units; their location, sharing and binding are read "
+    "but not modelled"
 )
 
 
@@ -768,7 +772,7 @@ def _with_leading(
 def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
     also = ", its conditions joined by && or ||" if keyword == "select" else ""
     return ResreqError(
-        f"{keyword}[] is given a second time",
+        f"{keyword}[] is given twice",
         text=text,
         position=section.at,
         token=section.keyword or section.body,
@@ -800,7 +804,7 @@ def check_together(simple: Simple, text: str = "", span: SectionText | None = No
             text=text,
             position=span.at if span else None,
             token="span",
-            expected="same[type] or same[model] beside it",
+            expected="same[type] or same[model] as well",
         )
 
 

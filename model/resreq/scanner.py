@@ -75,7 +75,7 @@ def skip_quote(text: str, at: int) -> int:
     end = text.find(text[at], at + 1)
     if end < 0:
         raise ResreqError(
-            f"this {text[at]} opens a string that is never closed",
+            f"this {text[at]} opens a string that is not closed",
             text=text,
             position=at,
             token=text[at],
@@ -96,7 +96,7 @@ def closing(text: str, at: int, pair: str) -> int:
             return place
         place += 1
     raise ResreqError(
-        f"this '{pair[0]}' is never closed",
+        f"this '{pair[0]}' is not closed",
         text=text,
         position=at,
         token=pair[0],
@@ -140,7 +140,7 @@ def terms(text: str) -> tuple[TermText, ...]:
         at = len(text) - len(rest)
         if rest[0] != "+":
             raise ResreqError(
-                "nothing is allowed between or beside the terms of a compound requirement",
+                "nothing is allowed between or around the terms of a compound requirement",
                 text=text,
                 position=at,
                 token=rest.split(maxsplit=1)[0],
@@ -150,7 +150,7 @@ def terms(text: str) -> tuple[TermText, ...]:
             )
         if count is None:
             raise ResreqError(
-                "only the last term may leave its count out",
+                "only the last term may omit its count",
                 text=text,
                 position=found[-1].at,
                 token="{",
@@ -232,7 +232,7 @@ def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...
             place = loose = end + 1
         elif char == "]":
             raise ResreqError(
-                "this ']' closes nothing",
+                "this ']' has no opening '['",
                 text=text,
                 position=place,
                 token="]",

@@ -119,7 +119,9 @@ class SelectionBuilder:
         assert size is not None
         name = beside.value if isinstance(beside, Name) else ""
         if name not in _SIZED or self._options.dialect == LSF_7:
-            self._fail(token, f"'{token}' is not a number", "a size beside mem, swp or tmp alone")
+            self._fail(
+                token, f"'{token}' is not a number", "a size with a unit only with mem, swp or tmp"
+            )
         value = float(size["number"]) * UNITS[f"{size['unit'].upper()}B"]
         if name in SCALED:
             value /= UNITS[self._options.unit]
@@ -181,7 +183,7 @@ class SelectionBuilder:
             self._fail(self._blame(operand, sign), "a string can only be compared", "a comparison")
         if kind == "boolean" and str(sign) == "-":
             if self._options.strict:
-                self._fail(sign, "a Boolean takes no '-'", "!, && or ||")
+                self._fail(sign, "a Boolean cannot have '-'", "!, && or ||")
             name = _word(operand)
             self._notes.append(f"-{name} is true where {name} is: write !{name} for not")
         return Unary(str(sign), operand)
@@ -201,12 +203,14 @@ class SelectionBuilder:
             self._fail(
                 self._blame(left, token),
                 "a string is on the left of a comparison",
-                "the resource there and the string on the right",
+                "the resource on the left and the string on the right",
             )
         if kind == "string":
             if not isinstance(right, Name | String | Number):
                 self._fail(
-                    token, f"{_word(left)} is a string", "a value, in quotes if it has signs"
+                    token,
+                    f"{_word(left)} is a string",
+                    "a value, in quotes if it has special characters",
                 )
             return
         if other == "string" and isinstance(left, Name | Number):
@@ -266,7 +270,7 @@ class SelectionBuilder:
         if minus:
             self._fail(parts[0], "'-' and a value exclude each other", f"{resource}={word}")
         if kind == "boolean":
-            self._fail(word, f"the Boolean {resource} takes no value", resource)
+            self._fail(word, f"the Boolean {resource} cannot have a value", resource)
         text = str(word)
         readable = _NUMBER.fullmatch(text) is not None and len(text) < 300
         if kind != "string" and readable and abs(float(text)) < 1e300:

@@ -202,7 +202,7 @@ class HostTable:
         kind = self.vocabulary.kind(name)
         if kind is None:
             hint = nearest(name, self.vocabulary.names())
-            raise ResreqError(f"no resource is called '{name}'{hint}", undefined=True)
+            raise ResreqError(f"unknown resource '{name}'{hint}", undefined=True)
         return kind
 
     def number(self, name: str) -> FloatArray:

@@ -79,7 +79,7 @@ class SacctTable:
         """
         cells = line.strip("\n").split("|")
         if len(cells) < len(self.names):
-            raise ValueError(f"has {len(cells)} columns, the first line has {len(self.names)}")
+            raise ValueError(f"has {len(cells)} columns; the first line has {len(self.names)}")
         row = dict(zip(self.names, (cell.strip() for cell in cells), strict=False))
         shown = row.get("jobid") or row.get("jobidraw", "")
         found = _ID.fullmatch(shown)
@@ -158,7 +158,7 @@ _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,400}", re.ASCII)
 #: Seconds by which the clocks of two hosts may differ without a record being malformed.
 CLOCK_SKEW = 300
-SKEWED = "a start before the submission or an end before the start (clocks differ), moved to it"
+SKEWED = "a start before the submission, or an end before the start, moved to it (clocks differ)"
 #: The last second that can be written as a date in every zone.
 LAST_SECOND = 253_400_000_000
 _MULTIPLE = re.compile(r"(\d{1,9})\*(.+)")
@@ -365,7 +365,7 @@ class Fields:
     def text(self, name: str) -> str:
         """Return the next field."""
         if not self.more:
-            raise ValueError(f"the record ends before {name} (it has {len(self._words)} fields)")
+            raise ValueError(f"the record has no {name} (it has {len(self._words)} fields)")
         self._at += 1
         return self._words[self._at - 1]
 
@@ -601,7 +601,7 @@ def of_lava(version: str) -> bool:
 
 def _version(word: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(\.\d+)*", word):
-        raise ValueError(f"version must be numbers such as 10.1, not {word!r}")
+        raise ValueError(f"version must be a number such as 10.1, not {word!r}")
     return tuple(int(part) for part in word.split("."))
 
 

@@ -60,7 +60,9 @@ def log_lines(path: Path) -> Iterator[str]:
             head = file.peek(5)[:5]
             for begin, name in _PACKED.items():
                 if head.startswith(begin):
-                    message = f"is packed with {name}: unpack it first, or pack it with gzip"
+                    message = (
+                        f"is compressed with {name}: decompress it first, or compress it with gzip"
+                    )
                     raise InputError([Problem(message, str(path))])
             packed = head.startswith(GZIP)
             content = gzip.GzipFile(fileobj=file) if packed else file
@@ -85,7 +87,7 @@ def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -
             raise InputError([Problem(wrong, source, number)])
         if number == 1:
             if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-                raise InputError([Problem("is UTF-16: a log is UTF-8 text", source)])
+                raise InputError([Problem("is UTF-16: a log must be UTF-8 text", source)])
             line = line.removeprefix(BOM_UTF8)
         yield line.decode("utf-8", errors="replace")
 
@@ -117,7 +119,7 @@ def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputE
     well_formed: number of other records. If there are any, the error names the option that skips
     malformed records.
     """
-    hint = "--keep-going leaves such records out, counts them and takes the others"
+    hint = "--keep-going skips and counts such records and reads the others"
     return InputError(problems, hint if well_formed else "")
 
 
@@ -149,7 +151,7 @@ class BadRecords:
         """Add cells of a job's record that could not be read and are treated as missing."""
         self.cell_count += len(messages)
         for message in messages[: max(0, limits().errors - len(self.cells))]:
-            what = malformed(ValueError(f"job {job}: {message}: not known"), source, line)
+            what = malformed(ValueError(f"job {job}: {message}: treated as unknown"), source, line)
             self.cells.append((what, job))
 
     def told_cells(self) -> list[str]:

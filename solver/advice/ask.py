@@ -169,7 +169,7 @@ class Answer(_InOneLine):
         """Return the rules that the start omits, and the options of the line without influence
         on it.
         """
-        what = f"{', '.join(self.passed_over)} (does not affect the start)"
+        what = f"{', '.join(self.passed_over)} (no effect on the start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
         assumed = (Omission(what, jobs=(), mark="assumed") for what in self.assumed)
         notes = (Omission(note, jobs=()) for note in self.notes)
@@ -225,7 +225,9 @@ class Answer(_InOneLine):
             shown = "none" if start is None else duration_text(start - self.now)
             values = [item.shown[name] for name in self.options]
             rows.append((*values, shown, item.refused or item.answer.waits_for))
-        return html_table(f"as asked, and otherwise ({self.method})", (*self.options, *_MORE), rows)
+        return html_table(
+            f"as requested, and alternatives ({self.method})", (*self.options, *_MORE), rows
+        )
 
 
 def _array_record(answer: Answer) -> dict[str, Any]:
@@ -437,11 +439,10 @@ class _OptionSearch:
         for values in used:
             count *= len(values)
         if count > MAX_ALTERNATIVES:
-            raise InputError(f"{count} combinations are too many: list {MAX_ALTERNATIVES} or fewer")
+            raise InputError(f"{count} combinations are too many: give at most {MAX_ALTERNATIVES}")
         if is_compound(self.job) and (choices.slots or choices.ptile or choices.cu):
             raise InputError(
-                "a compound requirement ties -n, span and cu together: give only --limit and "
-                "--queue"
+                "a compound requirement fixes -n, span and cu: give only --limit and --queue"
             )
         for combination in product(*used):
             self._try(dict(combination), keep=True)

@@ -160,8 +160,8 @@ _OUTLOOK = attrgetter(*(each.name for each in fields(JobOutlook)))
 _BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
 _OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit", "decided_by")
 
-_LEFT_OUT = "not considered:"
-_KEEPS = "what keeps the scheduler from it: "
+_LEFT_OUT = "not modelled:"
+_KEEPS = "the scheduler does not start it then because of: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,7 +560,7 @@ def _requested(instance: Instance, methods: bool | Collection[str] | None) -> tu
     for name in methods:
         if name not in COMPARED:
             raise InputError(
-                f"methods: there is no method {name!r}{nearest(str(name), COMPARED)}; there are "
+                f"methods: unknown method {name!r}{nearest(str(name), COMPARED)}; there are "
                 f"{', '.join(COMPARED)}"
             )
     return tuple(name for name in COMPARED if name in methods)

@@ -175,8 +175,8 @@ def _when(binding: _Binding) -> float:
 STEPS = ((DAY, 60), (30 * DAY, 600))
 #: Assumption behind the times, in a sentence.
 ASSUMED = (
-    "as long as what runs now runs on and nothing else starts; "
-    "CPU time as jobs state it, else one second a second and slot"
+    "as long as the running jobs continue and no other job starts; CPU time as given by jobs, "
+    "else one second per second and slot"
 )
 
 
@@ -292,17 +292,17 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
 #: not examine such instants.
 BETWEEN_ENDS = Reason.of(
     Pending.POSTPONED,
-    "it fits, but time-based reservation starts jobs only now and when other jobs end",
+    "it fits, but time-based reservation starts jobs only now or when another job ends",
 )
 #: Starts that the scheduler as configured examines.
 BETWEEN_CYCLES = Reason.of(Pending.POSTPONED, "it fits, but no dispatch cycle starts it")
 #: No amount is short, and still it may not start there: jobs before it have a claim.
-KEPT = Reason.of(Pending.POSTPONED, "what is free then is kept for jobs before it")
+KEPT = Reason.of(Pending.POSTPONED, "the free slots are reserved for jobs before it")
 UNMET = "Job dependency condition not satisfied: {}"
 #: End of the table for a job that never starts: seconds after the last change.
-EVERY_WEEK = "the same again every week, as its windows open and close"
+EVERY_WEEK = "repeated every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
-OVER = Reason.of(Pending.POSTPONED, "it cannot start so late before its termination time (-t)")
+OVER = Reason.of(Pending.POSTPONED, "it would not end before its termination time (-t)")
 #: Maximum number of jobs named in one reason.
 MAX_NAMED = 3
 
@@ -743,7 +743,7 @@ def _obstacles(
     if forecast.is_passed(asked, start):
         said = not_kept(forecast.instance, demand.job, fits)
     elif ahead := forecast.blocked_by(asked, fits, start):
-        said = f"it fits, but what is free is kept for {listed(ahead)} before it"
+        said = f"it fits, but the free slots are reserved for {listed(ahead)} before it"
     elif fits > found.now:
         said = ""  # What the scheduler said first is of another time.
     # The next cycle's estimate leaves windows and advance reservations out (TBR-19).
@@ -762,7 +762,7 @@ def not_kept(instance: Instance, job: Job, fits: int) -> str:
     queue = instance.queue(job.queue)
     if queue.reserve_cycles is None:
         setting = f"queue {queue.name} has no SLOT_RESERVE"
-        return f"{setting}: jobs behind it start on slots that come free before it has enough"
+        return f"{setting}: jobs behind it start on released slots before it has enough"
     seconds = queue.reserve_cycles * instance.params.mbd_sleep_time
     if fits - instance.now > seconds:
         lasts = f"after {duration_text(seconds)}, then jobs behind it start on its slots"
@@ -803,8 +803,8 @@ def _pending(instance: Instance, job: str) -> Job:
     if found is not None:
         return found
     if any(item.job.id == job for item in instance.running):
-        raise InputError(f"job {job} runs already: only pending jobs wait for a start")
+        raise InputError(f"job {job} is running: give a pending job")
     if any(item.id == job for item in instance.future):
-        raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
+        raise InputError(f"job {job} is not submitted yet: give a pending job")
     hint = nearest(job, [item.id for item in instance.pending])
     raise UnknownNameError(no_pending_job(instance.omissions, job, hint))

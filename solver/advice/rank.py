@@ -39,7 +39,7 @@ class AbsoluteRank:
         if self.before is None or self.value_before is None:
             return text
         if self.value_before.key == self.value.key:
-            return f"{text}, behind {self.before.id} with the same, submitted before it"
+            return f"{text}, behind {self.before.id} with an equal value, submitted earlier"
         return f"{text}, behind {self.before.id} with {self.value_before.sum}"
 
     def to_dict(self) -> dict[str, Any]:

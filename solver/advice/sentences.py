@@ -39,10 +39,10 @@ def outlook_sentences(
 #: Sentence on the jobs that do not start, by state.
 _OF_STATE: Mapping[State, tuple[str, str]] = {
     "impossible": ("cannot start on this cluster", "cannot start on this cluster"),
-    "starts if": ("starts only once something else happens", "start only once something happens"),
+    "starts if": ("starts only once another event occurs", "start only once another event occurs"),
     "unknown end": (
-        "waits for something whose end is not known",
-        "wait for something whose end is not known",
+        "waits for an event at an unknown time",
+        "wait for an event at an unknown time",
     ),
     "not examined": ("was not examined", "were not examined"),
 }
@@ -84,7 +84,7 @@ def plan_sentences(plan: Plan, words: Mapping[str, str] | None = None) -> tuple[
     return tuple(found)
 
 
-_NOTHING = "It is what the next cycle says; nothing is proved."
+_NOTHING = "It is the estimate of the next cycle; nothing is proved."
 
 
 def _of_greedy(plan: Plan) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _unplaced(words: Mapping[str, str]) -> list[str]:
     if rest := said.count("no place"):
         found.append(f"{counted(rest, 'job')} {'has' if rest == 1 else 'have'} no place.")
     if rest := said.count("no place found"):
-        found.append(f"For {counted(rest, 'job')} no place was found.")
+        found.append(f"For {counted(rest, 'job')} no start was found.")
     return found
 
 
@@ -154,7 +154,7 @@ def _changes(rows: Sequence[JobOutlook]) -> str:
         whom = named(list(dict.fromkeys(row.ahead_of for row in ahead)))
         verb = "start" if many else "starts"
         parts.append(f"{names} {verb} ahead of {whom}, of higher priority")
-    return "; ".join(parts) or "every job starts as early as the plan has it"
+    return "; ".join(parts) or "every job starts at its planned time"
 
 
 def named(names: Sequence[str]) -> str:

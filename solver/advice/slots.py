@@ -142,7 +142,7 @@ def slots(
     rows: list[SlotsRow] = []
     partial = budget.stopped()
     job = search.job(kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), 1, False, None)
-    nothing = "the limit came first"
+    nothing = "the limit was reached first"
     try:
         for kind in () if partial else kinds:
             rows.extend(search.of_kind(kind, LONGEST if every else ROWS))
@@ -375,7 +375,7 @@ class _SlotSearch:
         trials = [self.trial(kind, 1, True, STEP) for kind in kinds]
         if any(trial.fits for trial in trials):
             return f"no request has {duration_text(STEP)} and two dispatch cycles"
-        return next((trial.why for trial in trials), "no host takes jobs")
+        return next((trial.why for trial in trials), "no host accepts jobs")
 
 
 def _length(row: SlotsRow) -> float:

@@ -388,7 +388,7 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
     if forecast.jobs_ahead(job):
         trials.tried += 1
         answer = forecast.answer(job, first=True, unless_later=trials.limit)
-        yield Idea("first", "if it were first in line", answer)
+        yield Idea("first", "if it were first in the dispatch order", answer)
     yield from _other_jobs(trials)
     yield from closed_hosts(forecast, job, trials.limit, trials.count)
 
@@ -547,7 +547,11 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         pending = tuple(item for item in instance.pending if item.id != gone)
         without = forecast.for_instance(replace(instance, pending=pending))
         answer = without.answer(job, unless_later=limit)
-        yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", answer)
+        yield Idea(
+            "pending",
+            f"if {job_text(gone)} (before it in the dispatch order) were not pending",
+            answer,
+        )
 
 
 def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
@@ -619,7 +623,7 @@ def _opened(instance: Instance, hosts: Sequence[Host]) -> Instance:
 def _if_back(hosts: Sequence[Host]) -> str:
     """Return ``if n2 came back (it is unavail)``; for many hosts their number."""
     if len(hosts) > 1:
-        return f"if all {len(hosts)} hosts that are down or closed took jobs again"
+        return f"if all {len(hosts)} hosts that are down or closed accepted jobs again"
     host = hosts[0]
     verb = "came back" if host.status in DEAD_STATUSES else "were opened"
     return f"if {host.name} {verb} (it is {host.status})"

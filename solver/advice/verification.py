@@ -60,8 +60,8 @@ class LoggedFacts:
         last = log.last + zero
         if last <= instance.now:
             wrong = (
-                "ends before the instance's now, so it has nothing of what followed: give the log "
-                "of a later time"
+                "ends before the instance's now, so it has no later events: give a log of a "
+                "later time"
             )
             raise InputError([Problem(wrong, source)])
         here = {job.id: job for job in _jobs_of(instance)}
@@ -336,7 +336,9 @@ class Explainer:
         if item.fate != "started":
             return self._not_started(item)
         if error is None and answer.state == "not examined":
-            return replace(item, why="no estimate", sentence="the limit came before its estimate")
+            return replace(
+                item, why="no estimate", sentence="the limit was reached before its estimate"
+            )
         if error is None:
             state = f"{answer.state}: {answer.condition}" if answer.condition else answer.state
             return replace(item, why="no estimate", sentence=f"it had no estimate ({state})")
@@ -344,7 +346,9 @@ class Explainer:
             said = "started when estimated" if error else "started in the second estimated"
             return replace(item, why="as estimated", sentence=said)
         if self.steps is None:
-            return replace(item, why="other", sentence="the limit came before a reason was found")
+            return replace(
+                item, why="other", sentence="the limit was reached before a reason was found"
+            )
         causes = self._causes(item, answer)
         same_side = [cause for cause in causes if (cause.seconds > 0) == (error > 0)]
         first = (same_side or list(causes))[0]
@@ -471,7 +475,9 @@ class Explainer:
                 rules = [rule.name for rule in (*answer.cautions, *answer.possible_cautions)]
                 return f"{by}: not modelled: {'; '.join(dict.fromkeys(rules))}"
             case _:
-                return f"{by}: nothing in the log explains it; the scheduler differs or saw more"
+                return (
+                    f"{by}: not explained by the log; the scheduler differs or had more information"
+                )
 
     def _by_how_much(self, cause: Cause) -> str:
         """Return by how much the first job finished early or late."""
@@ -559,8 +565,8 @@ def _remarks(facts: LoggedFacts) -> Iterator[str]:
     if facts.missing:
         verb = "is" if facts.missing == 1 else "are"
         yield (
-            f"{counted(facts.missing, 'job')} of the log waited or ran at the time of the snapshot "
-            f"and {verb} not in it"
+            f"{counted(facts.missing, 'job')} of the log were pending or running at the time of "
+            f"the snapshot and {verb} not in it"
         )
     queues = {queue.name for queue in instance.queues}
     unknown = Counter(run.job.queue for run in facts.later if run.job.queue not in queues)

@@ -470,7 +470,7 @@ def with_eligible_time(demand: Demand, starts: Mapping[str, int]) -> Demand:
     if time is not None:
         return replace(demand, earliest=max(demand.earliest, time), after=None)
     missing = ", ".join(job for job in jobs_of(demand.after) if job not in starts)
-    why = f"{NOT_YET}: {demand.job.dependency} waits for what has no start: {missing}"
+    why = f"{NOT_YET}: {demand.job.dependency} depends on jobs without a start: {missing}"
     return replace(demand, impossible=why, after=None)
 
 

@@ -598,7 +598,7 @@ class ResourceTable:
         if row.key not in self._pool_index:
             unused = tuple((self._guarantee_pool(count), beyond) for count, beyond in row.unused)
             name = row.pool.pool.name
-            reason = f"guaranteed pool {name} (kept for {', '.join(row.kept_for)})"
+            reason = f"guaranteed pool {name} (reserved for {', '.join(row.kept_for)})"
             self.pools.append(
                 Pool(
                     row.key,

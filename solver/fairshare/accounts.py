@@ -224,7 +224,8 @@ class InstalledAdjustment:
             ) from error
         if not math.isfinite(value):
             raise InputError(
-                f"fairshare adjustment '{self.name}' gave {value}: it must give a finite number"
+                f"fairshare adjustment '{self.name}' returned {value}: it must return a finite "
+                f"number"
             )
         return value
 

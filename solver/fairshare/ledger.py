@@ -382,5 +382,5 @@ class Ledger:
 def _average(running: RunningJob, now: int) -> float | None:
     """Return the CPU seconds per second that the job has used until `now`; None at its start."""
     elapsed = now - running.start
-    assert running.job.cpu_time is not None, "the job says what it has used"
+    assert running.job.cpu_time is not None, "the job gives its usage"
     return running.job.cpu_time / elapsed if elapsed > 0 else None

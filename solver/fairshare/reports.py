@@ -205,7 +205,7 @@ class PrintedShares:
         if infer and not params.enable_hist_run_time and max(past.values(), default=0) > LAG:
             params = replace(params, enable_hist_run_time=True)
             self.notes.append(
-                "RUN_TIME is more than running jobs explain: ENABLE_HIST_RUN_TIME=Y is assumed"
+                "RUN_TIME exceeds that of the running jobs: ENABLE_HIST_RUN_TIME=Y is assumed"
             )
         usage = tuple(
             ShareUsage(
@@ -230,7 +230,7 @@ class PrintedShares:
             if item.shares != account.shares:
                 yield f"{_place(item)}: SHARES {item.shares}, configured are {account.shares}"
             if item.started != usage.slots:
-                yield f"{_place(item)}: STARTED {item.started}, the running jobs hold {usage.slots}"
+                yield f"{_place(item)}: STARTED {item.started}, its jobs use {usage.slots} slots"
             low, high = (_by_formula(tree, usage, item, sign) for sign in (1, -1))
             digits = len(item.priority.partition(".")[2])
             slack = 0.5 * 10.0**-digits + 1e-9
@@ -238,7 +238,7 @@ class PrintedShares:
                 value = _by_formula(tree, usage, item, 0)
                 yield (
                     f"{_place(item)}: PRIORITY {item.priority}, the formula gives "
-                    f"{value:.{digits}f} for the numbers beside it"
+                    f"{value:.{digits}f} for the numbers in this row"
                 )
 
     def _tree(self, account: Account) -> ShareTree:

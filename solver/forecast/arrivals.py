@@ -207,9 +207,9 @@ def reliability_warnings(history: History, samples: int) -> tuple[str, ...]:
     ended = len(history.jobs)
     found = []
     if ended < FEW_ENDED:
-        found.append(f"warning: {ended} ended job{'s' * (ended != 1)} known: bounds mean little")
+        found.append(f"warning: {ended} ended job{'s' * (ended != 1)} known: bounds are unreliable")
     if samples < FEW_SAMPLES:
-        found.append(f"warning: {samples} sample{'s' * (samples != 1)}: bounds mean little")
+        found.append(f"warning: {samples} sample{'s' * (samples != 1)}: bounds are unreliable")
     return tuple(found)
 
 
@@ -234,7 +234,7 @@ def overload_of(history: History, instance: Instance) -> tuple[str, ...]:
         return ()
     return (
         f"warning: the history has {load:,.0f} slot-hours a day, the cluster {room:,}: "
-        "what fits of it comes again in each future, so queues grow; is it this cluster's log?",
+        "each sample repeats this load, so queues grow; check that the log is of this cluster",
     )
 
 
@@ -248,7 +248,7 @@ def endless_text(found: Sequence[str]) -> tuple[str, ...]:
     one = len(found) == 1
     jobs = f"job {found[0]} has" if one else f"jobs {some(found, _NAMED)} have"
     return (
-        f"{jobs} no run limit, and no ended job like {'it' if one else 'them'} ran as long: "
-        f"taken to run indefinitely; a job that waits for {'it' if one else 'them'} has never as "
-        "its start and as all three bounds",
+        f"{jobs} no run limit, and no finished job like {'it' if one else 'them'} ran as long: "
+        f"assumed to run indefinitely; a job that waits for {'it' if one else 'them'} never starts "
+        "in the forecast",
     )

@@ -107,7 +107,7 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     ended, epoch, remarks = _read(Path(path), keep_going)
     if not ended:
         raise InputError(
-            [Problem("no job of this log has ended: nothing can be learned from it", source)]
+            [Problem("the log contains no finished jobs: run times cannot be estimated", source)]
         )
     same_clock = instance.origin is not None and epoch is not None
     shift = clock_offset(epoch, instance)
@@ -119,17 +119,21 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     if len(others) < len(known):
         remarks += (f"{source}: {_of_it(len(known) - len(others))}",)
     if known and not others:
-        wrong = "all its jobs that had ended wait or run in the instance: give an older log"
+        wrong = "all its finished jobs are pending or running in the instance: give an older log"
         raise InputError([Problem(wrong, source)])
     if not known:
-        wrong = "no job of this log had ended by the instance's now: a forecast looks back only"
+        wrong = "no job of this log had finished by the instance's now: give a log of earlier jobs"
         raise InputError([Problem(wrong, source)])
     if not any(item.job.run_limit for item in ended):
-        remarks += (f"{source}: no job of it has a run limit: run times are drawn in seconds",)
+        remarks += (
+            f"{source}: none of its jobs has a run limit: run times are sampled in seconds",
+        )
     found = history_of(others, shift)
     users = {job.user for job in instance.pending} | {run.job.user for run in instance.running}
     if users and not users & set(found.users):
-        remarks += (f"{source}: none of the instance's users is in it: all its jobs count alike",)
+        remarks += (
+            f"{source}: it has none of the instance's users: all its jobs have equal weight",
+        )
     return replace(found, remarks=remarks)
 
 
@@ -175,8 +179,12 @@ def is_record_of(here: Mapping[str, Job], record: Job, submit: int) -> bool:
 
 
 def _of_it(count: int) -> str:
-    said = "1 job of it waits or runs" if count == 1 else f"{count} jobs of it wait or run"
-    return f"{said} in the instance: not counted as ended"
+    said = (
+        "1 of its jobs is pending or running"
+        if count == 1
+        else f"{count} of its jobs are pending or running"
+    )
+    return f"{said} in the instance: not counted as finished"
 
 
 def clock_offset(epoch: int | None, instance: Instance) -> int:
@@ -216,7 +224,10 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     ]
     problems = log.problems
     if problems and not ended and not kind_of(path):
-        wrong = "is not an SWF, lsb.acct, lsb.events or table of sacct -P: give a log of ended jobs"
+        wrong = (
+            "is not a log (SWF, lsb.acct, lsb.events or a table of sacct -P): give a log of "
+            "finished jobs"
+        )
         raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise refused_records(problems, len(ended))
@@ -225,7 +236,7 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     others = len(log.runs) - len(ended)
     if others and ended:
         of_all = f"{others} of {len(log.runs)} jobs"
-        remarks.append(f"{path}: {of_all} have no run that ended, and are not counted")
+        remarks.append(f"{path}: {of_all} have no finished run and are not counted")
     return ended, log.epoch, tuple(remarks)
 
 
@@ -289,7 +300,10 @@ def read_recorded(
     """
     ended, remarks = read_ended(Path(path), keep_going)
     if not any(item.job.run_limit for item in ended):
-        wrong = "no job of this log has ended that has a run limit (bsub -W), by which a pool plans"
+        wrong = (
+            "no finished job of this log has a run limit (bsub -W), which the policies of a "
+            "pool need"
+        )
         raise InputError([Problem(wrong, str(path))])
     ended = sorted(ended, key=lambda item: (item.job.submit, _place(item.job.id), item.job.id))
     workload, names = numbered(

@@ -96,7 +96,7 @@ def read_log(
     refuse_other(path, "swf", "acct", "events")
     if kind_of(path) in ("acct", "events"):
         if default_limit is not None:
-            wrong = "default_limit is for SWF: queues of LSF have limits of their own"
+            wrong = "default_limit applies to SWF only: queues of LSF have their own limits"
             raise InputError([Problem(wrong, str(path))])
         recorded = read_recorded(path, keep_going=keep_going)
         return RecordedLog(*recorded, origin=datetime.fromtimestamp(0, UTC))

@@ -172,8 +172,8 @@ def plan_joint(
         solved = _solve(problem, budget, demands, costs, total)
     except TooManyCandidates:
         note = (
-            f"{len(demands)} jobs on {len(problem.instance.cluster.hosts)} hosts are too large for "
-            "the integer program in what was left of the limit and of memory: this is the "
+            f"{len(demands)} jobs on {len(problem.instance.cluster.hosts)} hosts are too large "
+            f"for the integer program in the remaining time and memory: this is the "
             "time-based plan; use --method optimal"
         )
         return _as_plan(problem, costs, alone, _Solved(warm, total), why, note)
@@ -318,11 +318,12 @@ def _start_costs(
 #: Notes on a plan whose value is known to nine digits, and on one that tolerances prevent from
 #: being proved.
 NINE_DIGITS = (
-    "proved to nine digits of the value: the weights have more than the program tells apart"
+    "proved to nine digits of the value: the weights have more digits than the program "
+    "distinguishes"
 )
 TOO_FAR_APART = (
-    "the weights have more digits than the integer program tells apart: "
-    "a longer limit does not help"
+    "the weights have more digits than the integer program distinguishes: a longer limit does "
+    "not help"
 )
 
 
@@ -389,7 +390,7 @@ def _as_plan(
 PROBE_SECONDS = 10.0
 #: Measured cost of a pair of job and host in seconds; building the program takes half of it.
 PAIR = PairWeight(memory=10_000, a_second=20_000, share=0.4)
-LIMIT_BEFORE_JOB = "the limit of the search was reached before it"
+LIMIT_BEFORE_JOB = "the limit of the search was reached first"
 
 
 @dataclass(slots=True)
@@ -506,8 +507,8 @@ def _too_large(pairs: int, capacity: ModelSizeLimit) -> str:
     if pairs <= capacity.max_pairs():
         return ""
     return (
-        "what was left of the limit and of memory is too little for so many pairs of job and host: "
-        "they are too large for the integer program; use --method optimal"
+        "too many pairs of job and host for the integer program in the remaining time and "
+        "memory: use --method optimal"
     )
 
 

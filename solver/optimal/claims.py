@@ -66,7 +66,7 @@ class TouchedJobs:
             else f"{job} at {clock_text(instance, start)}"
             for job, start in self.jobs
         )
-        return f"not considered: {self.rule} (touches {some(shown, SHOWN)})"
+        return f"not modelled: {self.rule} (affects {some(shown, SHOWN)})"
 
 
 def with_justified_claims(
@@ -216,7 +216,7 @@ def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
 
 #: The rule behind a start on reserved slots by a job that may run beyond the reserved start under
 #: its run limit.
-BY_LIMIT = "that held slots are lent by run limits (-W), not by how long jobs are expected to run"
+BY_LIMIT = "that reserved slots are used for backfill by run limits (-W), not by expected run times"
 
 
 def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[OmittedRule]:
@@ -316,9 +316,7 @@ def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:
 
 
 #: Note on a plan whose jobs had to be placed again to obey JOB_ACCEPT_INTERVAL.
-PLACED_ANEW = (
-    "JOB_ACCEPT_INTERVAL: jobs are placed one after another, with bounds that hold without"
-)
+PLACED_ANEW = "JOB_ACCEPT_INTERVAL: jobs are placed one after another; bounds ignore it"
 _Starts = dict[str, Start]
 
 
@@ -491,10 +489,10 @@ Place = tuple[Demand, Start]
 
 
 #: The rule that a plan without BACKFILL omits.
-JOINTLY = "joint placement beside what is held"
+JOINTLY = "joint placement with slots that are already reserved"
 #: Note on a plan whose budget was spent before all jobs were checked for a need of BACKFILL.
 NOT_ALL_KNOWN = (
-    "the limit was reached before it was looked at which jobs need BACKFILL for their starts"
+    "the limit was reached before it was examined which jobs need BACKFILL for their starts"
 )
 
 
@@ -589,7 +587,7 @@ def _as_plan(
         unplaced=tuple(unplaced),
         value=float(sum(starts)),
         bound=float(sum(bounds)) if proved else None,
-        notes=(*plan.notes, "nobody uses held slots that LSF would not lend it"),
+        notes=(*plan.notes, "no job uses reserved slots that LSF would not let it use"),
         omissions=(*plan.omissions, *(() if proved else (Omission(JOINTLY),))),
         cut=plan.cut or any(item.start is None for item in found),
     )

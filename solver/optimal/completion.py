@@ -64,7 +64,7 @@ def completed(
         return found, LIMIT
     if all(is_constant(demand) and demand.calendar is None for demand in endless):
         return found, ""
-    return found, "jobs without an end that hold less later on were not tried in every order"
+    return found, "jobs without a known end that later use less were not tried in every order"
 
 
 def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -> Starts:

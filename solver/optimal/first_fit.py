@@ -68,7 +68,7 @@ def plan_first_fit(
     now = problem.instance.now
     notes = [WHOLE_NODES] if whole_nodes else []
     if unseen:
-        notes.append(f"cut short by the limit: {len(unseen)} jobs not examined")
+        notes.append(f"truncated by the limit: {len(unseen)} jobs not examined")
     return Plan(
         method="time-based",
         objective="lexicographic",
@@ -169,7 +169,7 @@ def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
 
 
 #: Reason for the omission: first fit may be later than a joint plan.
-RULE = "loadSched of memory beside other planned jobs"
+RULE = "loadSched of memory together with other planned jobs"
 
 
 def must_be_one_by_one(problem: PlanningProblem) -> bool:
@@ -194,13 +194,13 @@ def plan_one_by_one(
         alone = earliest_start(problem.base, demands[item.job])
         bound = None if alone is None else alone.time
         proved = bound is not None and bound == item.start
-        why = item.fallback if proved else f"not proved: {RULE} is not considered"
+        why = item.fallback if proved else f"not proved: {RULE} is not modelled"
         reservations.append(replace(item, method=method, bound=bound, proved=proved, fallback=why))
     never = all(earliest_start(problem.base, demands[item.job]) is None for item in first.unplaced)
     proved = never and all(item.proved for item in reservations)
     open_still = [item.job for item in reservations if not item.proved]
     open_still += [] if never else [item.job for item in first.unplaced]
-    note = f"not considered: {RULE} (touches {some(open_still)})"
+    note = f"not modelled: {RULE} (affects {some(open_still)})"
     whole: Status = "infeasible" if first.unplaced else "optimal"
     value = first.value if objective.in_order else None
     return replace(
@@ -327,6 +327,6 @@ def moved_by_windows(
             estimate = "has none" if before is None else f"is {clock_text(instance, before)}"
             notes.append(
                 f"windows or advance reservations move job {demand.job.id}: "
-                f"LSF's estimate, which leaves them out, {estimate}"
+                f"LSF's estimate, which ignores them, {estimate}"
             )
     return tuple(notes)

@@ -395,11 +395,11 @@ def _left_shifted(
 #: Notes on plans that the models could not prove, or could prove to nine digits only, because of
 #: the range of 64-bit numbers.
 TOO_FAR_APART = (
-    "the weights have more digits than 64-bit models hold: what they can prove is proved, "
-    "a longer limit does not help"
+    "the weights have more digits than 64-bit models hold: only a part can be proved, and a "
+    "longer limit does not help"
 )
 NINE_DIGITS = (
-    "proved to nine digits of the value: the weights have more than 64-bit models hold together"
+    "proved to nine digits of the value: the weights have more digits than 64-bit models hold"
 )
 
 

@@ -52,7 +52,7 @@ from ..scheduler.continuation import ConfiguredRun, run_as_configured
 
 #: What is known of the start of a job as the cluster is configured:
 #: it starts at a known time; it starts once something happens that nobody can date (`condition`
-#: says what); nothing says when what it waits for ends; it fits nowhere on this cluster
+#: says what); the end of the event that it waits for is unknown; it fits nowhere on this cluster
 #: (`condition` says why, and what would fit); a limit came before it was examined.
 State: TypeAlias = Literal["starts", "starts if", "unknown end", "impossible", "not examined"]
 
@@ -224,7 +224,7 @@ class Outlook(JobTable[JobOutlook]):
 
 
 #: Message if no input states an end.
-UNKNOWN_END = "nothing says when what it waits for ends"
+UNKNOWN_END = "the end of the event that it waits for is unknown"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of
 #: several ways the first one.
 _HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if", "impossible")
@@ -232,7 +232,7 @@ _HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if"
 _WAITED_FOR: Mapping[State, str] = {
     "not examined": "which was not examined",
     "unknown end": "which has no known start",
-    "starts if": "which starts only once something else happens",
+    "starts if": "which starts only once another event occurs",
     "impossible": "which cannot start on this cluster",
 }
 
@@ -396,7 +396,7 @@ class Reasons:
             if fewer and earliest_start(profile, without_hosts(demand, closed)) is not None:
                 needed = fewer
         names = [self.instance.cluster.hosts[host].name for host in needed]
-        happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
+        happens = "is opened or returns" if len(names) == 1 else "are opened or return"
         active = self.instance.queue(job.queue).active
         said = self.problem.demand_of(job).impossible if active else ""
         return f"{_some(names)} {happens}{f' ({said})' if said else ''}" if names else ""
@@ -495,7 +495,7 @@ def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated
 
 def _holds(job: Job) -> str:
     text = job.dependency if len(job.dependency) <= LONGEST else f"{job.dependency[:LONGEST]}…"
-    return f"its start condition holds (-w {text})"
+    return f"its start condition is satisfied (-w {text})"
 
 
 def _some(names: list[str]) -> str:

@@ -43,9 +43,7 @@ NOTHING: Mapping[int, str] = MappingProxyType({})
 #: Maximum number of names in a sentence.
 MAX_NAMED = 3
 #: Note if the limit was reached before all starts were checked for an exact fit.
-NOT_ALL_KNOWN = (
-    "the limit was reached before it was looked at which starts fill their gaps to the second"
-)
+NOT_ALL_KNOWN = "the limit was reached before exact fits were examined"
 #: Function that adds a commitment to a profile.
 Hold = Callable[[Profile], None]
 
@@ -166,7 +164,7 @@ def _fit_of(
         follower = reserved.get(end, "")
     else:
         follower = "its run window closes"
-    return f"fills its gap to the second: 1 s more would not fit before {follower}"
+    return f"fits exactly: 1 s more would not fit before {follower}"
 
 
 def _may_fit(item: Commitment, begins: set[int]) -> bool:

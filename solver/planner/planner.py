@@ -267,7 +267,9 @@ class Planner:
                 f"tolerance is {tolerance!r}: give whole seconds of 0 or more, or None"
             )
         if tolerance is not None and has_policy(instance):
-            raise InputError("tolerance: fairshare, partitions and slot pools order jobs anew")
+            raise InputError(
+                "tolerance: not supported with fairshare, host partitions or slot pools"
+            )
         self.method: Method = method
         self._options = {"objective": objective, "time_limit": time_limit, "effort": effort}
         self._jobs, self._margin, self._tolerance = jobs, margin, tolerance

@@ -330,7 +330,7 @@ def stable_plan(
 
 
 #: Note on a plan that keeps published starts.
-NO_PLACE = "the starts promised to other jobs leave it no place"
+NO_PLACE = "the promised starts of other jobs leave it no start"
 KEPT = "promised starts come first: by the order alone some would move later than tolerated"
 
 

@@ -92,7 +92,7 @@ def _reservations(instance: Instance, seen: Seen) -> Iterator[Omission]:
         return
     held = {host.name: host.reserved_slots for host in seen.hosts or () if host.reserved_slots}
     jobs = [job.id for job in seen.jobs if job.reserved and job.status in WAITING]
-    why = "here no queue reserves (SLOT_RESERVE or RESOURCE_RESERVE of lsb.queues)"
+    why = "no queue reserves here (SLOT_RESERVE or RESOURCE_RESERVE of lsb.queues)"
     if held:
         text = f"bhosts counts {sum(held.values())} slots reserved on {some(held)}; {why}"
         yield Omission(text, count=len(held), hosts=tuple(held))
@@ -332,8 +332,8 @@ def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
             least, most = _held_of(row, what, seen, groups, instance.cluster)
             if not least <= row.used[what] <= most:
                 yield Omission(
-                    f"limit {row.name} has {row.used[what]:g} {what} in use, the jobs read hold "
-                    f"{least}",
+                    f"limit {row.name} has {row.used[what]:g} {what} in use, the jobs that were "
+                    f"read use {least}",
                     where="blimits",
                     queues=row.consumers.get("queues", ()),
                     users=row.consumers.get("users", ()),

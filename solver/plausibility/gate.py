@@ -163,11 +163,11 @@ class ReadOfLsf:
         queue = self.instance.queue(job.queue)
         for kind, resource in _kinds_in(reason):
             if kind is None:
-                return "nothing that was read explains it", None
+                return "no input explains it", None
             if kind in _EXPLAINED_BY:
                 what, holds = _EXPLAINED_BY[kind]
                 if not holds(self.instance, job, queue):
-                    return f"no input has {what}", kind
+                    return f"no input gives {what}", kind
             elif (kind := _OF_LIMIT.get(kind, kind)) in _IN_TABLE:
                 if kind is P.QUEUE_SLOTS and queue.slot_pool:
                     continue
@@ -180,7 +180,7 @@ class ReadOfLsf:
                 ]
                 what = f"an amount of {resource}" if resource else "that limit"
                 if not left:
-                    return f"no input has {what}", kind
+                    return f"no input gives {what}", kind
                 if min(left) >= 0:
                     return f"{what} as it was read leaves enough for it", kind
         return "", None

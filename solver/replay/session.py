@@ -63,7 +63,7 @@ def require_different(policies: Iterable[Policy]) -> None:
     names = [policy_name(policy) for policy in policies]
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise InputError(f"policy {name!r} is given twice; names tell replays apart")
+            raise InputError(f"policy {name!r} is given twice; names must be unique")
 
 
 def engine_of(policy: Policy) -> type[Engine]:

@@ -322,7 +322,7 @@ def omitted_rule_names(
     if limited and any(resolver.loads_reserved(job) & limited for job in (*running, *readable)):
         found.append(RESERVED_LOADS)
     if any(map(resolver.selects_by_load, readable)):
-        found.append("selections by what is free")
+        found.append("selections by free resources")
     return (*found, *also)
 
 
@@ -333,7 +333,7 @@ def omissions_of(names: Sequence[str], nowhere: Sequence[Omission]) -> tuple[Omi
 
 def note_of(names: Sequence[str]) -> tuple[str, ...]:
     """Return one sentence with the omitted rules, none if there are none."""
-    return (f"not considered: {'; '.join(names)}",) if names else ()
+    return (f"not modelled: {'; '.join(names)}",) if names else ()
 
 
 def estimator_view(instance: Instance) -> Instance:
@@ -499,7 +499,7 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
 
 
 #: Observed in a cycle: MAX_RESERVE_TIME ends reservations.
-RUN_OUT = "that reservations run out after MAX_RESERVE_TIME"
+RUN_OUT = "that reservations expire after MAX_RESERVE_TIME"
 #: A plan has future allocations for more jobs than a cycle of the cluster (TBR-01).
 FEW_LOOK_AHEAD = "that only the first LSB_TIME_RESERVE_NUMJOBS jobs get a future allocation"
 #: More cycles than any reservation lasts.

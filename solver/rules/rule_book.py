@@ -500,7 +500,7 @@ class RuleBook:
         now = self.resolver.with_values(self._values).demand(demand.job)
         said = self.resolver.with_values(self._reported()).demand(demand.job)
         self._leave_out(
-            "selections by what is free, after now", [demand.job.id], may_help=not said.impossible
+            "selections by free resources, after now", [demand.job.id], may_help=not said.impossible
         )
         hosts = len(self.situation.names)
         closed = ~candidates_of(now, hosts) & candidates_of(demand, hosts)

@@ -184,7 +184,7 @@ def _at_its_limit(job: Job) -> Job:
 
 
 #: Note on a plan whose budget was spent while the loop tested the effect of omitted rules.
-NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
+NOT_TRIED = "the limit was reached before the effect of the named rules on starts was examined"
 #: Maximum number of dispatch attempts in a simulation that tests a rule.
 MAX_ATTEMPTS = 600
 _Starts = Mapping[str, int]

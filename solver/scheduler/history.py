@@ -175,7 +175,7 @@ def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None
         end = session.world.now
         raise InputError(
             f"--at: second {time} is after the simulation, which ends at second {end} "
-            f"(+{duration_text(end - source.now)}): nothing happens any more"
+            f"(+{duration_text(end - source.now)}): no later events"
         )
     said = dict(_all_waiting(session))
     session.advance()  # Process the events until then, without another cycle.

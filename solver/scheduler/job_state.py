@@ -176,7 +176,7 @@ class ShapeTable:
         demand = self._timeless(self.resolver.demand(replace(job, begin=None)))
         never = demand.impossible
         if not never and not self._ever_fits(on_loans(self.resolver, demand)):
-            never = "does not fit on this cluster even when nothing runs"
+            never = "does not fit on this cluster even when it is empty"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)
         self.any_dynamic = self.any_dynamic or dynamic

@@ -37,7 +37,7 @@ class Optimal:
     """
 
     name = "optimal"
-    summary = "the first N jobs are planned together, lexicographically, windows kept"
+    summary = "the first N jobs are planned together, lexicographically, within their windows"
     looks_ahead = True
 
     def before(self, cycle: CycleState) -> None:
@@ -123,11 +123,11 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReserva
     """Return a time-based, else a greedy reservation for a job without a useful start in the
     plan.
     """
-    why = "the plan has no place for it"
+    why = "the plan has no start for it"
     if now_planned:
         # While a job is overdue, the starts planned after its end move with every cycle.
         cycle.progress.is_unstable = True
-        why = "its planned place is held for a job before it"
+        why = "its planned slots are reserved for a job before it"
     reservation = future_allocation(cycle, item.state, item.closed)
     if reservation is None:
         reservation = Greedy().reserve(cycle, item.state, item.closed)
@@ -365,6 +365,6 @@ def _refuse_chunking(instance: Instance, reservation: str) -> None:
     for queue in instance.queues:
         if queue.chunk_job_size is not None and queue.chunk_job_size > 1:
             raise InputError(
-                f"queue {queue.name} has CHUNK_JOB_SIZE: {reservation} reservation does not work "
-                "with job chunking; take it out or reserve greedily"
+                f"queue {queue.name} has CHUNK_JOB_SIZE: {reservation} reservation cannot be "
+                f"combined with job chunking: remove CHUNK_JOB_SIZE or use greedy reservation"
             )

@@ -57,11 +57,11 @@ from .reserving import Greedy, open_part
 from .simulation import Session
 
 #: Effects that later jobs may have on the start of a job without BACKFILL.
-OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
+OUTLASTED = "that a later job uses slots that one without BACKFILL needs beyond its own end"
 #: Note on a plan with too many later jobs to place each at its own rank.
 PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
 #: Note on a job with a greedy reservation because the budget did not suffice for a better one.
-SHORTENED = "no place for it in the future was looked for: the limit was reached first"
+SHORTENED = "no future allocation was searched for it: the limit was reached first"
 
 
 def plan_next_cycle(
@@ -240,7 +240,7 @@ class NextCycle:
             said.append(counted(len(self._shortened), "job", "reserved for greedily"))
         if self._unseen:
             said.append(counted(len(self._unseen), "job", "not examined"))
-        said = said or ["what started last may move the places of others"]
+        said = said or ["the last starts may move the reservations of other jobs"]
         return (f"cut short by the limit: {', '.join(said)}", *unknown)
 
     @cached_property
@@ -296,7 +296,7 @@ class NextCycle:
         """Return names of the rules that may move starts of this cycle in later cycles."""
         found: list[str] = []
         if self.cycle.state.progress.without_future_allocation:
-            found.append("that jobs without a place in the future hold what comes free")
+            found.append("that jobs without a future allocation reserve released slots")
         several = len(self.instance.pending) > 1
         if several and any(
             self._expires_first(reservation) for reservation in self.cycle.reservations
@@ -311,7 +311,7 @@ class NextCycle:
             and not takes_only_slots(reservation.demand, reservation.start)
             for reservation in later
         ):
-            found.append("that limits, licences and memory decide what a reservation may hold")
+            found.append("that limits, licences and memory bound a reservation")
         if has_spanning_lower_priority_job(later):
             found.append(OUTLASTED)
         if self.cycle.later.placed_behind:
@@ -533,7 +533,7 @@ class NextCycle:
         waits_for = state.current_reason or state.reason
         if reserved and sum(reserved.values()) < job.slots:
             needs = counted(job.slots, "free slot")
-            waits_for = f"needs {needs}, holds {sum(reserved.values())} now"
+            waits_for = f"needs {needs}, has reserved {sum(reserved.values())}"
         return PlannedJob(
             job=job.id,
             start=None,
@@ -569,7 +569,9 @@ class NextCycle:
             missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
             states = (self.world.states.get(other.id) for other in self._order)
             killed = {s.job.id: end for s in states if (end := _last_end(s)) is not None}
-            none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
+            none = (
+                f"{NOT_YET}: {job.dependency} depends on jobs without a start: {', '.join(missing)}"
+            )
             in_vain = unknown_in(from_starts(event, ends, killed))
             found[job.id] = unknown_in(event) or in_vain or none
         return found
@@ -641,7 +643,7 @@ class NextCycle:
             return reason_unplaced(self.problem, self.problem.demand_of(job))
         except OutOfTime:
             shape = self.world.states.get(job.id).shape
-            return (shape.infeasibility if shape else "") or "no place for it was found"
+            return (shape.infeasibility if shape else "") or "no start was found for it"
 
     def _started(
         self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int

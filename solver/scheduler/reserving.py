@@ -131,7 +131,10 @@ class Greedy:
     """Greedy reservation, LSF's default: reserves free slots and counts on ends of running jobs."""
 
     name = "greedy"
-    summary = "hold free slots as they come, blind to topology; the estimate is a lower bound"
+    summary = (
+        "reserve free slots as they are released, regardless of topology; the estimate is "
+        "a lower bound"
+    )
     looks_ahead = False
 
     def before(self, cycle: CycleState) -> None:
@@ -513,7 +516,7 @@ class NoReservation:
     """The method without reservations, under which large jobs may starve."""
 
     name = "none"
-    summary = "nothing is held for jobs that wait"
+    summary = "nothing is reserved for pending jobs"
     looks_ahead = False
 
     def before(self, cycle: CycleState) -> None:
@@ -530,7 +533,7 @@ class TimeBased:
     """Time-based reservation: future allocations for the first N jobs, greedy for the rest."""
 
     name = "time-based"
-    summary = "the first N jobs get the earliest finish at which all they ask for is free"
+    summary = "the first N jobs get the earliest finish at which all requested resources are free"
     looks_ahead = True
 
     def before(self, cycle: CycleState) -> None:
@@ -556,7 +559,7 @@ class TimeBased:
             if (found := place_of_its_own(cycle, state)) is not None:
                 return found
             cycle.progress.without_future_allocation.add(state.number)
-            fallback = "no place for it in the future was found"
+            fallback = "no future allocation was found for it"
         if cycle.instance.params.of_slurm:  # a job without a planned start holds no nodes
             return None
         reservation = Greedy().reserve(cycle, state, closed)

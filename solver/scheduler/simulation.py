@@ -80,7 +80,7 @@ _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
 #: Options of a running job that bmod may change.
 _OF_RUNNING = frozenset({"run_limit"})
 #: Note on bmod -J "a%5", which no simulation obeys.
-_SAME_LIMIT = "how many elements of its array may run at once stays as it is"
+_SAME_LIMIT = "the limit of running elements of its array stays unchanged"
 
 
 def resize(cycle: CycleState, change: Resize | Release) -> str:
@@ -88,20 +88,20 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
     world = cycle.world
     state = world.states.find(change.job)
     if state is None or state.status != RUNNING or len(state.terms) != 1:
-        return "it does not run then"
+        return "it is not running then"
     own = state.allocation
     if isinstance(change, Resize):
         wanted = {world.index[name]: n for name, n in change.allocation.items() if n > 0}
     else:
         given = {world.index[name]: n for name, n in change.slots.items()}
         if any(n > own.get(host, 0) for host, n in given.items()):
-            return "it has not so many slots there"
+            return "it does not have this many slots there"
         wanted = {host: n - given.get(host, 0) for host, n in own.items() if n > given.get(host, 0)}
     if not wanted:
         return "it would have no slot left"
     free = world.free_now.host(0)
     if any(n - own.get(host, 0) > free[host] for host, n in wanted.items()):
-        return "its hosts have not so many slots free"
+        return "its hosts do not have this many free slots"
     world.resize(state, wanted)
     return ""
 
@@ -124,11 +124,11 @@ def apply_command(cycle: CycleState, command: JobCommand) -> str:
             return _move(cycle, state, command.to)
         case QueueSwitch():
             if state.status in _HAS_SLOTS:
-                return "it runs already"
+                return "it is already running"
             return _modify(cycle, state, replace(state.job, queue=command.queue))
         case Modification():
             if state.status in _HAS_SLOTS and set(command.fields) - _OF_RUNNING:
-                return "it runs: only its run limit can be changed"
+                return "it is running: only its run limit can be changed"
             # The running jobs were counted under the previous limit.
             fields = {**command.fields, "array_limit": state.job.array_limit}
             note = _modify(cycle, state, replace(state.job, **fields))
@@ -138,7 +138,7 @@ def apply_command(cycle: CycleState, command: JobCommand) -> str:
 
 def _end(cycle: CycleState, state: JobState) -> str:
     if state.status not in _HAS_SLOTS:
-        return "it does not run then"
+        return "it is not running then"
     cycle.world.end(state, cycle.world.now, killed=False)
     return ""
 
@@ -181,7 +181,7 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
     """
     world, job = cycle.world, state.job
     if state.status != PENDING:
-        return "it does not wait then"
+        return "it is not pending then"
     if any(job.queue in group.queues for group in aps_groups(cycle.instance)):
         return f"queue {job.queue} has absolute priority (APS_PRIORITY)"
     priority_at, now = cycle.instance.params.priority_at, world.now
@@ -556,7 +556,7 @@ class Session:
     def _note(self, job: str, change: Change, why: str) -> None:
         if why:
             what = _WORDS[type(change).__name__]
-            self.progress.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
+            self.progress.notes.append(f"{what} of job {job} at {change.time} s is omitted: {why}")
 
     def grid(self, time: int) -> int:
         """Return the instant of the first cycle at or after `time`."""

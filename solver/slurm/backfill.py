@@ -216,7 +216,7 @@ DEPENDENT = "Slurm gives no start to a job whose dependency does not hold yet"
 NOT_BEGUN = "Slurm gives no start to a job before its begin time"
 NOT_OPEN = "Slurm gives no start to a job before its reservation begins"
 CLOSED = "Slurm gives it no start: it does not fit before its reservation ends"
-GIVEN_UP = "Slurm gives it up: no node is released within its own length"
+GIVEN_UP = "Slurm gives it no start: no node is released within its own duration"
 BEYOND = "its start is beyond the depth of a cycle (bf_max_job_test, bf_max_job_array_resv)"
 MANY_TERMS = "not modelled: compound requirements"
 
@@ -379,13 +379,13 @@ def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]
         if (found := starts[job]) is None or abs(found - start) > NEAR
     ]
     equal = len(printed) - len(differs)
-    note = f"{equal} of {len(printed)} starts that Slurm printed are those of this plan"
+    note = f"{equal} of {len(printed)} starts that Slurm printed are equal to those of this plan"
     if not differs:
         return [note]
     shown = some(f"{job} {clock_text(instance, start)}" for job, start in differs)
     touched = {job for item in instance.omissions for job in item.jobs or ()}
     causes = [job.id for job in instance.pending if job.id in touched]
-    why = f"; not all is modelled of {', '.join(causes[:3])}" if causes else ""
+    why = f"; not fully modelled: {', '.join(causes[:3])}" if causes else ""
     return [f"{note}; Slurm printed {shown}{why}"]
 
 
@@ -458,7 +458,7 @@ def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     short = _short_pools(cycle, demand)
     passed_over = next((reason for use, reason in short if not _is_tested_late(cycle, use)), "")
     if passed_over:
-        return _JobAnswer(why=f"Slurm passes over it: {passed_over}")
+        return _JobAnswer(why=f"Slurm skips it: {passed_over}")
     return _try_times(cycle, attempt, short[0][1] if short else "")
 
 
@@ -581,7 +581,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
         if start > last:
             return _JobAnswer(why=CLOSED)
         if start <= now and over:
-            return _JobAnswer(why=f"Slurm passes over it: {over}")
+            return _JobAnswer(why=f"Slurm skips it: {over}")
         lacks_gpus = _lacks_gpus(cycle, shape, start, allocation)
         if start <= now and not lacks_gpus:
             return _JobAnswer(_begin(cycle, demand, Start(now, (allocation,)), duration))
@@ -642,8 +642,8 @@ def _unseen(
         overlaps = item.start < start.time + duration and item.end > start.time
         if item is not own and taken and overlaps:
             return (
-                f"runs into reservation {item.name}, which Slurm does not test at this start: it "
-                "cannot start then"
+                f"would overlap reservation {item.name}, which Slurm does not test at this "
+                f"start: it cannot start then"
             )
     return ""
 

@@ -329,8 +329,8 @@ class WhatIf:
         """Return the caution about the confidence intervals, "" if there is none."""
         had = f"jobs were submitted in {self.blocks} of the blocks of {duration_text(self.block)}"
         if self.blocks < FEWEST:
-            return f"{had}: too few to tell a gain from noise (--block takes shorter ones)"
-        return f"{had}: intervals from so few are rough" if self.blocks < FEW else ""
+            return f"{had}: too few to distinguish a gain from noise (--block sets shorter blocks)"
+        return f"{had}: intervals from this few are rough" if self.blocks < FEW else ""
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return one tidy table: a row per variant and measure, and per variant and group."""
@@ -592,7 +592,7 @@ def whatif(
     paths = {} if log is None else {"log": log}
     require_arguments(texts={"sets": sets, "vary": vary}, paths=paths, numbers=numbers)
     if calibrate and log is None:
-        raise InputError([Problem("needs log: one whose starts were recorded", "calibrate")])
+        raise InputError([Problem("needs log: a log with recorded starts", "calibrate")])
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
@@ -601,7 +601,7 @@ def whatif(
     stop = cancel or threading.Event()
     table = compared_runs(found, runs, reasons, workers, stop, seed=seed, calibrate=calibrate)
     if table is None:
-        raise SlotwiseError("stopped before there was an answer")
+        raise SlotwiseError("stopped before an answer was found")
     return table
 
 

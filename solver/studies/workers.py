@@ -190,8 +190,8 @@ def open_to_others(address: str) -> str:
     if host.startswith("127."):
         return ""
     return (
-        f"{address} has no encryption and no authentication: whoever reaches it runs programs "
-        "as you; use tls:// (docs/sweep.md)"
+        f"{address} has no encryption and no authentication: anyone who can connect to it runs "
+        f"programs as you; use tls:// (docs/sweep.md)"
     )
 
 

@@ -35,15 +35,15 @@ def entries(facts: Facts) -> Iterator[Violation]:
         if job in facts.pending and times > 1:
             yield Violation("entry", f"job {job}: it is in the plan {times} times", job)
         elif job not in facts.pending:
-            why = "it runs already" if job in running else "there is no such pending job"
+            why = "it is already running" if job in running else "there is no such pending job"
             yield Violation("entry", f"job {job}: {why}", job)
     lost = [job for job in facts.pending if job not in seen]
     if plan.behind and len(lost) != plan.behind:
-        text = f"{plan.behind} jobs are said to be behind those of the plan, {len(lost)} are"
+        text = f"{plan.behind} jobs are claimed to be behind those of the plan, but {len(lost)} are"
         yield Violation("entry", text)
     if len(lost) != plan.behind:
         for job in lost:
-            text = f"job {job}: it is lost, neither among reservations nor unplaced"
+            text = f"job {job}: it is missing: neither among the reservations nor unplaced"
             yield Violation("entry", text, job)
         return
     yield from order.ahead(facts, lost)
@@ -98,7 +98,7 @@ def bounds(facts: Facts) -> Iterator[Violation]:
             yield Violation("bound", f"job {job.id}: its proof has conditions", job.id)
         for other in entry.proved_if:
             if other not in started:
-                text = f"job {job.id}: its proof hangs on job {other}, which has no start"
+                text = f"job {job.id}: its proof depends on job {other}, which has no start"
                 yield Violation("bound", text, job.id)
         if entry.estimate is not None and entry.estimate < facts.instance.now:
             text = f"job {job.id}: estimate {entry.estimate} s is before now"
@@ -159,7 +159,7 @@ def value(facts: Facts) -> Iterator[Violation]:
     plan = facts.plan
     if plan.objective not in objectives() or plan.objective not in FORMULAS:
         known = ", ".join(name for name in objectives() if name in FORMULAS)
-        yield Violation("value", f"objective {plan.objective} is none of {known}")
+        yield Violation("value", f"objective {plan.objective} is not one of {known}")
         return
     entries = list(facts.entries())
     if plan.value is None:
@@ -272,7 +272,7 @@ def status(facts: Facts) -> Iterator[Violation]:
     """Yield an unknown status, or one that does not fit the plan."""
     plan = facts.plan
     if plan.status not in STATUSES:
-        yield Violation("status", f"status {plan.status} is none of {', '.join(STATUSES)}")
+        yield Violation("status", f"status {plan.status} is not one of {', '.join(STATUSES)}")
     if plan.status == "infeasible" and not plan.unplaced:
         yield Violation("status", "status infeasible, but no job is unplaced")
     if plan.status == "optimal" and plan.unplaced:
@@ -403,8 +403,8 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
                     if allowed(
                         _with_place(facts, other, host, before if in_order else []), other.job
                     ):
-                        text = f"job {entry.job}: it is proved, and job {other.job}, of which not "
-                        text += f"all is modelled, may be on {host} in its stead"
+                        text = f"job {entry.job}: it is proved, and job {other.job}, which is not "
+                        text += f"fully modelled, may be on {host} instead"
                         yield Violation("bound", text, entry.job, host, entry.start)
         before.append(entry)
 

@@ -47,7 +47,7 @@ def first_execution_host(facts: Facts) -> Iterator[Violation]:
         first = next(iter(holding.allocation), None)
         if first is not None and not may_begin_on(facts, holding.job, (first,)):
             names = " ".join(request.name for request in holding.job.hosts if request.first)
-            text = f"job {holding.job.id}: first host {first} is none of {names} (-m)"
+            text = f"job {holding.job.id}: first host {first} is not one of {names} (-m)"
             yield Violation("first-host", text, holding.job.id, first, holding.start)
 
 
@@ -82,7 +82,7 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
     if not satisfies(requirement.select, view(facts, it, home), default=not job.reservation):
         yield "does not meet the select section"
     if it.exclusive and not it.exclusive & {*named(requirement.select, facts.names)}:
-        yield f"takes only jobs that ask for {' or '.join(sorted(it.exclusive))}"
+        yield f"accepts only jobs that request {' or '.join(sorted(it.exclusive))}"
 
 
 def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]:

@@ -48,7 +48,7 @@ def test_text_says_what_counts_and_what_does_not(store: Path):
     assert "2 jobs with a known start, 0 pending, 1 left the cluster" in text
     assert "all jobs as configured 2 1h 1h 1h 1h late 0% 100%" in text
     assert "all jobs likely 2 0s 0s 0s 0s 100% 100% 0% 100% 100%" in text
-    assert "2 forecasts have a known start, 20 calibrate the next ones" in text
+    assert "2 forecasts have a known start; 20 are needed for calibration" in text
     assert "0.6 1.000" in text
 
 
@@ -109,7 +109,7 @@ def test_since_counts_back_from_the_last_poll_or_from_a_stamp(store: Path):
         (["--since", "yesterday"], "--since: must be a time such as 2h"),
         (["--log", "notes"], "notes: is not a log (SWF, lsb.acct, sacct -P or lsb.events)"),
         (["--log", "log.swf"], "its times have no date, those of the store are dates"),
-        (["-o", "table.xls"], "takes a name that ends in one of .csv"),
+        (["-o", "table.xls"], "must be a name that ends in one of .csv"),
     ],
 )
 def test_what_is_refused(
@@ -126,7 +126,7 @@ def test_what_is_refused(
 def test_an_empty_store_and_none(tmp_path: Path):
     Store.open(tmp_path / "s.db").close()
     found = run(tmp_path / "s.db")
-    assert (found.exit_code, "no job with a kept estimate has started yet" in found.stdout) == (
+    assert (found.exit_code, "no job with a stored estimate has started yet" in found.stdout) == (
         0,
         True,
     )

@@ -89,7 +89,7 @@ def test_explain_says_the_rank_and_what_stands_before() -> None:
 def test_what_would_bring_it_forward_is_made_of_absolute_priority() -> None:
     record = json.loads(shown("explain", "-", "1", "--format", "json", site=WIDE))
     gains = {item["change"]: item["start"] for item in record["suggestions"]}
-    assert gains["if it were first in line"] == 0
+    assert gains["if it were first in the dispatch order"] == 0
     assert gains["with -n 1"] == 0  # -n 1 has 49, two slots have -1
     text = " ".join(shown("diagnose", "-", site=WIDE).split())
     assert "Cause: Job 1 ranks 11 of 11 by absolute priority of queue normal: -1.00" in text

@@ -89,8 +89,11 @@ def test_the_same_record_for_programs() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--methods", "gredy"), "no method 'gredy' (did you mean 'greedy'?); there are greedy, "),
-        (("--methods", "greedy,,"), "no method ''"),
+        (
+            ("--methods", "gredy"),
+            "unknown method 'gredy' (did you mean 'greedy'?); there are greedy, ",
+        ),
+        (("--methods", "greedy,,"), "unknown method ''"),
         (("--methods", "greedy", "--configured"), "give one of them"),
         (("--methods", "--configured"), "give one of them"),
     ],
@@ -103,7 +106,7 @@ def test_wrong_lists_are_told(options: tuple[str, ...], message: str) -> None:
 
 @pytest.mark.parametrize("methods", [["milp"], "greedy", ("optimal", 3)])
 def test_the_library_takes_methods_of_a_comparison_only(methods: object) -> None:
-    with pytest.raises(sw.InputError, match="there is no method"):
+    with pytest.raises(sw.InputError, match="unknown method"):
         sw.compare(sw.load(sw.example("queue7")), methods=methods)  # type: ignore[arg-type]
 
 

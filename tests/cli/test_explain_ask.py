@@ -92,7 +92,7 @@ def test_ask_by_the_exact_method() -> None:
 def test_nothing_to_explore() -> None:
     text = output("ask", "--example", "joint-wins", "-n 1 -W 0:10", "--explore")
     assert text.startswith("the job starts now")
-    assert "nothing tried starts sooner" in text
+    assert "no alternative starts earlier" in text
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_line_may_be_given_as_its_words(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["explain", "--example", "headline", "job7"], "there is no pending job 'job7'"),
+        (["explain", "--example", "headline", "job7"], "unknown pending job 'job7'"),
         (["explain", "nosuch.yaml", "1"], "No such file"),
         (["ask", "--example", "headline"], "give a bsub line"),
         (

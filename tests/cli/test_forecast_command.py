@@ -109,7 +109,7 @@ def test_the_strip_is_where_the_samples_are(moment, log):
     [
         (("--by", "soon"), "--by: must be a time"),
         (("--by", "2026-01-01T00:00:00Z"), "--by: a stamp needs an origin"),
-        (("--job", "nobody"), "there is no pending job 'nobody'"),
+        (("--job", "nobody"), "unknown pending job 'nobody'"),
         (("--calibration", "none.json"), "No such file"),
     ],
 )
@@ -121,7 +121,7 @@ def test_what_is_refused(moment, log, more, wrong):
 
 def test_a_history_is_needed_and_samples_too(moment, log):
     missing = _run("forecast", moment)
-    assert str(missing.exception).startswith("forecast needs --history FILE: Log of ended jobs")
+    assert str(missing.exception).startswith("forecast needs --history FILE: Log of finished jobs")
     refused = _forecast(moment, log, "--samples", 0)
     assert str(refused.exception).startswith("--samples: must be a whole number of at least 1")
 
@@ -211,7 +211,7 @@ def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
     assert float(rows[3]["mean_error"]) == pytest.approx(sum(errors) / 12)
     first = picture.read_bytes()
     assert b"<svg" in first
-    assert b"stated chance to have started" in first
+    assert b"stated probability of a start" in first
     _run("backtest", log, *options, "--picture", picture)
     assert picture.read_bytes() == first
 
@@ -284,7 +284,7 @@ def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
     empty = tmp_path / "empty.swf"
     empty.write_text("; MaxProcs: 4\n")
     assert "nothing to forecast" in str(_run("backtest", empty).exception)
-    assert "no job of this log has ended" in str(_forecast(moment, empty).exception)
+    assert "the log contains no finished jobs" in str(_forecast(moment, empty).exception)
 
 
 def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
@@ -322,7 +322,7 @@ def test_a_history_that_is_no_log_is_one_line(moment, tmp_path, text, more):
     found = _forecast(moment, path, *more)
     assert isinstance(found.exception, InputError)
     (problem,) = found.exception.problems
-    assert "is not an SWF, lsb.acct, lsb.events or table of sacct -P" in str(problem)
+    assert "is not a log (SWF, lsb.acct, lsb.events or a table of sacct -P)" in str(problem)
 
 
 def test_a_log_with_malformed_lines_still_names_each(moment, log, tmp_path):

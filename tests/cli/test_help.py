@@ -119,16 +119,16 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
         (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
         (
             ("compare", "a.yaml", "job1", "job2"),
-            "compare takes no further argument job1 job2: a job is given as --job job1 "
+            "compare accepts no further argument job1 job2: a job is given as --job job1 "
             "(`slotwise compare --help`)",
         ),
         (
             ("explain", "a.yaml", "job1", "job2"),
-            "explain takes no further argument job2 (`slotwise ex",
+            "explain accepts no further argument job2 (`slotwise ex",
         ),
         (
             ("import", "lsf", "a", "b"),
-            "import lsf takes no further argument b (`slotwise import lsf -",
+            "import lsf accepts no further argument b (`slotwise import lsf -",
         ),
         (
             ("explian",),

@@ -140,7 +140,7 @@ def test_comparisons_sort_by_gain() -> None:
 def test_a_job_that_is_not_there_is_refused() -> None:
     done = CliRunner().invoke(app, ["solve", "--example", "headline", "--job", "job6"])
     assert isinstance(done.exception, sw.InputError)
-    assert "there is no pending job 'job6' (did you mean 'job5'?)" in str(done.exception)
+    assert "unknown pending job 'job6' (did you mean 'job5'?)" in str(done.exception)
 
 
 def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_a_fault_of_our_own_is_one_line(
         assert ended.value.code == 70
         told = capsys.readouterr().err
         assert ("Traceback" in told) is traceback
-        assert told.splitlines()[-1].startswith("slotwise: a fault of slotwise itself: KeyError")
+        assert told.splitlines()[-1].startswith("slotwise: an internal error of slotwise: KeyError")
 
 
 @pytest.mark.parametrize(

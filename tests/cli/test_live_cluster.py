@@ -68,10 +68,10 @@ def test_it_goes_with_no_other_instance(lsf: Path, command: str, other: str) -> 
     elif command == "check":
         given = ["now.yaml"]
     done = slotwise(command, *first, *given, *words, "--cluster")
-    said = f"slotwise: --cluster: asks the scheduler of this machine: leave {' '.join(given[-1:])}"
+    said = f"slotwise: --cluster: asks the scheduler of this machine: remove {' '.join(given[-1:])}"
     assert done.returncode == 2
     if given[0] == "--example":
-        said = said.replace("leave ", "leave --example ")
+        said = said.replace("remove ", "remove --example ")
     assert done.stderr.startswith(said)
     assert "Traceback" not in done.stderr
 
@@ -109,7 +109,7 @@ def test_the_snapshot_names_them_too(lsf: Path) -> None:
     assert "slotwise: `bhpart -r`: " in done.stderr
     assert ": passed over" in done.stderr
     answer = slotwise("explain", "now.yaml", "4711").stdout
-    assert "not considered: `bhpart -r`: " in answer
+    assert "not modelled: `bhpart -r`: " in answer
 
 
 @pytest.mark.behaviour("AFF-01")
@@ -145,4 +145,4 @@ def test_an_interrupt_while_the_scheduler_is_asked(lsf: Path, line: list[str]) -
         command.send_signal(signal.SIGINT)
         out, said = command.communicate(timeout=60)
     assert (command.returncode, out) == (130, "")
-    assert said.endswith("slotwise: stopped before there was an answer\n")
+    assert said.endswith("slotwise: stopped before an answer was found\n")

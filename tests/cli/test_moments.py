@@ -121,18 +121,21 @@ def test_arguments_where_lsf_takes_them() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bjob"], "there is no view 'bjob' (did you mean 'bjobs'?): use one of bhist, bhosts"),
-        (["bhosts", "hosta"], "there is no host 'hosta' (did you mean 'hostA'?)"),
-        (["bhosts", "-u", "all"], "-u: does not apply to bhosts, which knows -l, -s"),
-        (["bqueues", "paralel"], "there is no queue 'paralel' (did you mean 'parallel'?)"),
-        (["bjobs", "-q", "paralel"], "there is no queue 'paralel' (did you mean 'parallel'?)"),
-        (["bjobs", "-u", "usr"], "there is no user 'usr' (did you mean 'user'?)"),
-        (["bjobs", "-m", "hostX"], "there is no host 'hostX' (did you mean 'host"),
-        (["busers", "usr"], "there is no user 'usr' (did you mean 'user'?)"),
-        (["bhist", "job9"], "there is no job 'job9' (did you mean 'job"),
-        (["blimits", "x"], "there is no limit 'x'"),
+        (["bjob"], "unknown view 'bjob' (did you mean 'bjobs'?): use one of bhist, bhosts"),
+        (["bhosts", "hosta"], "unknown host 'hosta' (did you mean 'hostA'?)"),
+        (["bhosts", "-u", "all"], "-u: does not apply to bhosts, which has -l, -s"),
+        (["bqueues", "paralel"], "unknown queue 'paralel' (did you mean 'parallel'?)"),
+        (["bjobs", "-q", "paralel"], "unknown queue 'paralel' (did you mean 'parallel'?)"),
+        (["bjobs", "-u", "usr"], "unknown user 'usr' (did you mean 'user'?)"),
+        (["bjobs", "-m", "hostX"], "unknown host 'hostX' (did you mean 'host"),
+        (["busers", "usr"], "unknown user 'usr' (did you mean 'user'?)"),
+        (["bhist", "job9"], "unknown job 'job9' (did you mean 'job"),
+        (["blimits", "x"], "unknown limit 'x'"),
         (["bjobs", "--reservations", "2"], "--reservations: needs --at"),
-        (["bjobs", "--at", "1h", "--no-cycle"], "--cycle and --no-cycle are of the instance's now"),
+        (
+            ["bjobs", "--at", "1h", "--no-cycle"],
+            "--cycle and --no-cycle apply to the instance's now",
+        ),
     ],
 )
 def test_what_is_not_there_is_named(arguments: list[str], words: str) -> None:

@@ -70,7 +70,7 @@ def test_a_simulation_without_a_checkpoint_stops_at_once(where: str, code: int) 
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     last = done.stderr.splitlines()[-1]
-    expected = "nothing was written" if where == "cycle" else "stopped before there was an answer"
+    expected = "nothing was written" if where == "cycle" else "stopped before an answer was found"
     assert expected in last
     assert "Traceback" not in done.stderr
 
@@ -79,7 +79,7 @@ def test_a_report_says_how_many_jobs_were_explained(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = slotwise("report", "--example", "headline", "--time-limit", "0", "-o", page)
     assert done.returncode == 3, done.stderr
-    assert "Why-not-earlier and what-would-help were worked out for 0 of" in page.read_text()
+    assert "Reasons and remedies were computed for 0 of" in page.read_text()
 
 
 def test_peaks_of_a_saved_plan_are_those_of_a_count_of_every_instant() -> None:

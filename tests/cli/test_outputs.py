@@ -264,5 +264,5 @@ def test_ctrl_c_at_the_start_is_130_and_one_line(tmp_path: Path, delay: float) -
     said = err.decode()
     if said.startswith("Traceback") and ".py" not in said:
         return  # a busy machine had not let Python hand over to the command yet
-    assert said == "slotwise: stopped before there was an answer\n"
+    assert said == "slotwise: stopped before an answer was found\n"
     assert process.returncode == 130

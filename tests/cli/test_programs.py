@@ -126,5 +126,5 @@ def test_a_command_that_is_terminated(tmp_path: Path, kind: str) -> None:
         said = command.communicate(timeout=60)[1]
     assert command.returncode in ((143, 3) if kind in PARTIAL else (143,))
     if command.returncode == 143:
-        assert said == "slotwise: stopped before there was an answer\n"
+        assert said == "slotwise: stopped before an answer was found\n"
     assert _until(lambda: not _alive(mark))

@@ -185,7 +185,7 @@ def test_views_of_nothing(tmp_path):
     assert shown("bresources", file) == "No reservation usage is configured.\n"
     assert shown("bhosts", file, "-s") == "No shared resource is configured.\n"
     result = CliRunner().invoke(app, ["show", "bjobs", "--example", "headline", "--name", "jobx"])
-    assert str(result.exception).startswith("there is no job 'jobx' (did you mean 'job")
+    assert str(result.exception).startswith("unknown job 'jobx' (did you mean 'job")
 
 
 @pytest.mark.behaviour("VEW-01", "REQ-12")

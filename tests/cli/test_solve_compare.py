@@ -171,7 +171,7 @@ def test_a_search_that_was_ended_early_says_so() -> None:
             plan_output(instance, found.optimal, "text"),
             comparison_output(instance, found, "text"),
         ):
-            assert ("The search was ended before all was proved" in text) is says
+            assert ("The search ended before everything was proved" in text) is says
 
 
 def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
@@ -187,7 +187,7 @@ def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
         (("solve",), "give an instance file or --example NAME"),
         (
             ("compare", "a.yaml", "--example", "headline"),
-            "--example headline: is the instance already: leave a.yaml out",
+            "--example headline: is already the instance: remove a.yaml",
         ),
         (
             ("diagnose", "."),
@@ -328,7 +328,7 @@ def test_a_start_that_needs_backfill_is_marked(tmp_path: Path) -> None:
         (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
         assert marked in row
         said = " ".join(shown.split())
-        assert ("every job starts as early as the plan has it." in said) == (not gains["b"])
+        assert ("every job starts at its planned time." in said) == (not gains["b"])
         done = slotwise("compare", str(file), "--format", "json", "--effort", "1")
         records = json.loads(done.stdout)
         assert {item["job"]: item["sooner_by"] for item in records["jobs"]} == gains
@@ -349,7 +349,7 @@ pending:
             app, [command, str(file), *(word for name in names for word in ("--job", name))]
         )
         assert done.exit_code == 0
-        assert ("not considered: affinity[]" in done.stdout) is named, done.stdout
+        assert ("not modelled: affinity[]" in done.stdout) is named, done.stdout
 
 
 def test_an_answer_depends_on_no_hash_seed() -> None:

@@ -80,7 +80,7 @@ from slotwise.cli.start import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    said = "slotwise: stopped before there was an answer\n"
+    said = "slotwise: stopped before an answer was found\n"
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
 
 
@@ -99,7 +99,7 @@ def test_ctrl_c_while_writing_leaves_no_file(
     with pytest.raises(SystemExit) as caught:
         start.main()
     assert caught.value.code == 130
-    assert capsys.readouterr().err == "slotwise: stopped before there was an answer\n"
+    assert capsys.readouterr().err == "slotwise: stopped before an answer was found\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -112,9 +112,9 @@ def test_an_outlook_says_who_could_start_earlier_and_what_that_costs_whom() -> N
 def test_jobs_without_a_start_are_counted_by_the_reason() -> None:
     rows = [row("a", 0), row("b", None), row("c", None), row("d", None, state="unknown end")]
     _, changes, impossible, unknown = outlook_sentences(rows, proved(2, 2), "x")
-    assert changes.endswith(": every job starts as early as the plan has it.")
+    assert changes.endswith(": every job starts at its planned time.")
     assert impossible == "2 jobs cannot start on this cluster: b and c."
-    assert unknown == "1 job waits for something whose end is not known: d."
+    assert unknown == "1 job waits for an event at an unknown time: d."
 
 
 def test_a_plan_says_what_it_is_and_claims() -> None:
@@ -163,7 +163,7 @@ def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> Non
     text = " ".join(run("compare", mill, "--methods").split())
     setting = "SLOT_RESERVE = MAX_RESERVE_TIME[5] in queue normal"
     assert f"(job 110 starts 13:30, not 11:30: {setting})" in text
-    assert f"[2] optimal: what keeps the scheduler from it: {RUN_OUT} (job 110 starts 12:30" in text
+    assert f"because of: {RUN_OUT} (job 110 starts 12:30" in text
     for method, start in (("time-based", "13:30"), ("optimal", "12:30")):
         clock = WrittenTimes.of(instance, [instance.now + HOUR])
         assert clock.text(simulated_starts(instance, method)["110"]) == start

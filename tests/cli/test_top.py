@@ -54,7 +54,7 @@ def test_once_filters_and_sorts() -> None:
     [
         (["missing.yaml"], "missing.yaml: cannot be read: No such file"),
         ([], "give an instance file or --example NAME"),
-        ([EXAMPLE, "--example", "site"], f"is the instance already: leave {EXAMPLE} out"),
+        ([EXAMPLE, "--example", "site"], f"is already the instance: remove {EXAMPLE}"),
         ([EXAMPLE, "--every", "soon"], "--every: must be a duration"),
         ([EXAMPLE, "--every", "0"], "--every: must be more than 0"),
     ],
@@ -151,7 +151,7 @@ def test_a_long_explanation_says_what_is_done(
     async def steps(page: Page) -> None:
         await page.shows("small")
         await page.press("enter")
-        await page.shows("planning what would start it earlier: 3 plans, 1.5 s")
+        await page.shows("examining what would start it earlier: 3 plans, 1.5 s")
         seen.set()
         await page.shows("small starts now as configured")
         await page.press("q", "q")

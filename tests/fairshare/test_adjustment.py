@@ -114,7 +114,10 @@ def test_the_example_of_the_guide(tmp_path, monkeypatch):
         ("other = 1", "cannot be loaded from site_bad:adjust: AttributeError"),
         ("adjust = 7", "is not a function: site_bad:adjust is 7"),
         ("def adjust(usage):\n    return 1 / usage.reserved", "failed: ZeroDivisionError"),
-        ("def adjust(usage):\n    return float('nan')", "gave nan: it must give a finite number"),
+        (
+            "def adjust(usage):\n    return float('nan')",
+            "returned nan: it must return a finite number",
+        ),
         ("def adjust(usage):\n    return None", "failed: TypeError"),
     ],
 )

@@ -236,7 +236,7 @@ def test_a_groups_numbers_are_those_of_all_below_it() -> None:
         ("{policy: q, account: x}", "account", "q has no share account 'x'"),
         ("{policy: q, account: g/x}", "account", "q has no share account 'g/x'"),
         ("{policy: q, account: zz}", "account", "did you mean 'z'"),
-        ("{policy: s, account: g/a}", "policy", "state the usage of m"),
+        ("{policy: s, account: g/a}", "policy", "give the usage of m"),
         ("{policy: Q2, account: z}", "policy", "'Q2'"),
         ("{policy: q, account: z, stamp: 5}", "stamp", "5 s after"),
         ("{policy: q, account: z, cpu_time: -1}", "cpu_time", "must be 0 or more, not -1"),

@@ -149,7 +149,7 @@ def test_json_and_csv():
 
 def test_an_unknown_name_is_an_error_with_the_nearest_one():
     result = CliRunner().invoke(app, ["bqueues", "--example", "fairshare-pool", "--name", "Rome"])
-    assert str(result.exception) == "there is no queue 'Rome' (did you mean 'Roma'?)"
+    assert str(result.exception) == "unknown queue 'Rome' (did you mean 'Roma'?)"
     assert result.stdout == ""
     empty = shown("bhpart", "--example", "headline")
     assert empty == "No host partition is configured.\n"
@@ -240,7 +240,10 @@ def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
     ("arguments", "said"),
     [
         ([], "give a log, an instance file or --example NAME"),
-        (["x.yaml", "--example", "fairshare-pool"], "--example fairshare-pool: is the instance"),
+        (
+            ["x.yaml", "--example", "fairshare-pool"],
+            "--example fairshare-pool: is already the instance",
+        ),
     ],
 )
 def test_simulate_takes_a_file_or_an_example(arguments, said):
@@ -252,9 +255,9 @@ def test_simulate_takes_a_file_or_an_example(arguments, said):
     ("name", "options", "message"),
     [
         ("headline", ["--shares", "s.csv"], "--shares needs fairshare, host partitions or slot"),
-        ("fairshare-pool", ["--shares", "s.txt"], "takes a name that ends in one of .csv"),
+        ("fairshare-pool", ["--shares", "s.txt"], "must be a name that ends in one of .csv"),
         ("fairshare-pool", ["--shares", "s.csv", "--resume", "c.json"],
-         "--shares does not go with --resume"),
+         "--shares cannot be combined with --resume"),
     ],
 )  # fmt: skip
 def test_a_series_that_cannot_be_whole_is_refused(tmp_path, monkeypatch, name, options, message):

@@ -83,7 +83,7 @@ def test_a_host_belongs_to_one_partition():
             partitions=(HostPartition("P", ("h1", "h2"), ALL), HostPartition("Q", ("h2",), ALL))
         )
     )
-    assert message.startswith("host_partitions[1].HOSTS: host h2 is in partition P already")
+    assert message.startswith("host_partitions[1].HOSTS: host h2 is already in partition P")
     assert "unknown host or host group 'h9'" in only(
         instance(partitions=(HostPartition("P", ("h9", "h1"), ALL),))
     )
@@ -112,7 +112,7 @@ def test_hosts_of_a_pool_belong_to_no_partition():
     )
     assert message.endswith(
         "host h2 of slot pool P is in host partition part: "
-        "hosts of queue-based fairshare belong to none"
+        "hosts of queue-based fairshare cannot be in a partition"
     )
 
 
@@ -155,7 +155,7 @@ def test_a_queue_is_in_one_set():
         Queue("last", 9),
     )
     assert messages(problem) == [
-        "queues[2].FAIRSHARE_QUEUES: queue normal is in the cross-queue set of normal already: "
+        "queues[2].FAIRSHARE_QUEUES: queue normal is already in the cross-queue set of normal: "
         "a queue belongs to one set",
         "queues[2].FAIRSHARE_QUEUES: unknown queue 'nigth' (did you mean 'night'?)",
         "queues[2].FAIRSHARE_QUEUES: priority 2 of queue short falls inside 1-6, the range of the "
@@ -173,8 +173,7 @@ def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning():
     )
     assert messages(problem) == []
     assert warnings(problem) == [
-        "queues[1].FAIRSHARE: queue short: its own FAIRSHARE is ignored, "
-        "it inherits the one of normal"
+        "queues[1].FAIRSHARE: queue short: its own FAIRSHARE is ignored, it inherits that of normal"
     ]
 
 
@@ -196,8 +195,7 @@ def test_lists_of_shares():
         "user_groups[2]: user group 'inner' is defined twice: define each group once",
         "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs at least one share assignment",
         "queues[1].FAIRSHARE: 'ann' has 0 shares: number_shares must be a positive integer",
-        "queues[1].FAIRSHARE: 'default' and 'others' both stand for the users who are left: "
-        "keep one",
+        "queues[1].FAIRSHARE: 'default' and 'others' both denote the remaining users: keep one",
     ]
 
 
@@ -275,8 +273,8 @@ def pool(name: str, share: float | None = 30, **fields) -> Queue:
     [
         ((pool("a", 0),), "SLOT_SHARE 0 of queue a must be above 0 and at most 100"),
         ((pool("a", 101),), "SLOT_SHARE 101 of queue a must be above 0 and at most 100"),
-        ((pool("a", None),), "queue a needs SLOT_SHARE too"),
-        ((Queue("a", slot_share=5),), "queue a needs SLOT_POOL too"),
+        ((pool("a", None),), "queue a also needs SLOT_SHARE"),
+        ((Queue("a", slot_share=5),), "queue a also needs SLOT_POOL"),
         ((Queue("a", slot_share=5, slot_pool="P Q"),), "a queue belongs to one"),
         ((pool("a"), pool("b", hosts=(HostRequest("h1"),))),
          "queue b uses other hosts than the first queue of slot pool P"),
@@ -300,7 +298,7 @@ def test_what_a_pool_allows():
         "queues[0].SLOT_RESERVE: queue a: SLOT_RESERVE should not be used in slot pool P"
     ]
     (warning,) = warnings(instance(pool("a"), pool("b", max_slots_in_pool=3)))
-    assert "count only in the first queue of slot pool P" in warning
+    assert "apply only in the first queue of slot pool P" in warning
 
 
 @pytest.mark.behaviour("QBF-01", "CFG-02")
@@ -418,7 +416,7 @@ pending:
 def test_a_share_for_members_that_nothing_names_is_told(shares: str, groups: str) -> None:
     text = STRANGERS.replace("SHARES]", f"{shares}]").replace("GROUPS", groups)
     instance = loads(text)
-    assert any("nothing names the members of 'staff@'" in text for text in warnings(instance))
+    assert any("no input gives the members of 'staff@'" in text for text in warnings(instance))
     found = sw.plan(instance, effort=1)
     (told,) = (item for item in found.omissions if "'staff@'" in item.what)
     assert sorted(told.jobs or ()) == ["1", "2"]

@@ -105,4 +105,4 @@ def test_before_the_first_answer_there_is_none(files: tuple[Path, Path], command
         arguments += ("--calibrate", 20)
     code, out, err = _interrupted(1, *arguments)
     assert (code, out) == (130, "")
-    assert err == STOPPING + "slotwise: stopped before there was an answer\n"
+    assert err == STOPPING + "slotwise: stopped before an answer was found\n"

@@ -48,8 +48,8 @@ def test_a_job_without_a_limit_that_outran_all_others_is_named_and_nobody_starts
     assert {time for item in found.records() for key, time in item.items() if key != "job"} == {
         None
     }
-    (remark,) = _about(found.remarks, "taken to run indefinitely")
-    assert remark.startswith("job r has no run limit, and no ended job like it ran as long")
+    (remark,) = _about(found.remarks, "assumed to run indefinitely")
+    assert remark.startswith("job r has no run limit, and no finished job like it ran as long")
 
 
 @examples(40)
@@ -80,7 +80,7 @@ def test_a_log_without_limits_says_so(tmp_path: Path):
     for limit, expected in ((-1, 1), (900, 0)):
         path.write_text("; MaxProcs: 4\n" + "\n".join(lines).format(*[limit] * 39) + "\n")
         found = forecast(_instance(limit=9_000), path, samples=10)
-        assert len(_about(found.remarks, "no job of it has a run limit")) == expected
+        assert len(_about(found.remarks, "none of its jobs has a run limit")) == expected
 
 
 def test_data_has_the_seed_the_policy_and_the_doubts():
@@ -88,8 +88,8 @@ def test_data_has_the_seed_the_policy_and_the_doubts():
     found = forecast(instance, _history(5), samples=5, seed=7, policy="fcfs").to_dict()
     assert (found["seed"], found["policy"]) == (7, "fcfs")
     assert found["doubts"] == [
-        "warning: 5 ended jobs known: bounds mean little",
-        "warning: 5 samples: bounds mean little",
+        "warning: 5 ended jobs known: bounds are unreliable",
+        "warning: 5 samples: bounds are unreliable",
     ]
     hosts = cluster(0)
     assert forecast(hosts, site_history(hosts), samples=2).to_dict()["policy"] is None

@@ -117,7 +117,7 @@ def test_what_a_line_overrides_in_its_script_is_noted() -> None:
     assert found.fields["res_req"] == ("rusage[mem=1]",)
     assert (found.fields["slots"], found.fields["service_class"]) == (4, "t")
     assert sorted(found.notes) == [
-        "-R 'select[mem>1]' (the script's, the line has its own -R)",
+        "-R 'select[mem>1]' (of the script; the command line has its own -R)",
         "-n 16 (the script's, the line has -n 4)",
         "-sla s (the script's, the line has -sla t)",
     ]

@@ -327,7 +327,7 @@ def test_changes_say_what_moved_by_how_much_and_why() -> None:
     planner.host("h0", "closed")
     gone = planner.plan().changes[0]
     assert (gone.job, gone.start, gone.moved) == ("urgent", None, None)
-    assert str(gone) == "job urgent has no start any more: host h0 closed"
+    assert str(gone) == "job urgent no longer has a start: host h0 closed"
 
 
 def test_events_together_are_one() -> None:

@@ -193,7 +193,7 @@ def test_a_resize_that_cannot_be_is_reported() -> None:
     changes = [Resize(60, "r", {"A": 9}), Resize(60, "nobody", {"A": 1})]
     result = run(problem, changes=changes)
     assert len(result.notes) == 2
-    assert "not so many slots" in result.notes[0]
+    assert "not have this many" in result.notes[0]
 
 
 @pytest.mark.behaviour("LOP-07")

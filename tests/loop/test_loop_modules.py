@@ -87,5 +87,5 @@ def test_an_unknown_module_is_reported() -> None:
     (told,) = loads_with_warnings(HEAD + "params: {modules: schmod_default schmod_premption}\n")[1]
     assert told.path == "params.modules"
     assert told.message == (
-        "no module of LSF is called 'schmod_premption' (did you mean 'schmod_preemption'?)"
+        "unknown LSF module 'schmod_premption' (did you mean 'schmod_preemption'?)"
     )

@@ -76,7 +76,7 @@ def test_malformed_records_are_refused_or_skipped(small, tmp_path):
     assert message.splitlines() == [
         f"{small}:6: a record must have 18 columns, not 1",
         f"{small}:7: a record must have 18 columns, not 3",
-        "--keep-going leaves such records out, counts them and takes the others",
+        "--keep-going skips and counts such records and reads the others",
     ]
     assert not out.exists()
     result = run(small, "--jobs", out, "--keep-going")
@@ -84,7 +84,7 @@ def test_malformed_records_are_refused_or_skipped(small, tmp_path):
     assert out.read_text() == SMALL_EASY
     assert result.stderr.splitlines()[:3] == [
         *(f"slotwise: warning: {line}" for line in message.splitlines()[:2]),
-        "slotwise: left out 2 jobs: malformed record",
+        "slotwise: omitted 2 jobs: malformed record",
     ]
 
 
@@ -137,7 +137,7 @@ def test_stopped_by_a_signal_and_resumed(tmp_path, signal_after, number, policy)
     undo()
     assert stopped.exit_code == 3
     assert stopped.stdout == ""
-    assert f"go on with --resume {state}" in stopped.stderr
+    assert f"continue with --resume {state}" in stopped.stderr
     assert not out.exists()
     assert handlers == [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
     resumed = run(log, "--resume", state, "--jobs", out)

@@ -195,7 +195,7 @@ def test_a_time_counts_from_the_begin_of_the_log(tmp_path: Path) -> None:
         (("--warm-up", "1d"), "no job is submitted between warm-up (86400 s)"),
         (("--policy", "easy,esy"), "unknown policy 'esy'"),
         (("--policy", "easy,easy"), "policy 'easy' is given twice"),
-        (("--policy", "easy,fcfs", "--checkpoint", "x"), "--checkpoint: takes one policy, not 2"),
+        (("--policy", "easy,fcfs", "--checkpoint", "x"), "--checkpoint: must be one policy, not 2"),
     ],
 )
 def test_bad_choices_are_rejected(log: Path, options: tuple[str, ...], said: str) -> None:

@@ -115,7 +115,7 @@ BJOBS = (
          '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{' + _JSON_JOB + "}]}"),
     Form("`bjobs -json -o '…'`, columns missing", NEW, "snapshot --bjobs", "told",
          "which columns, and how many jobs wait",
-         ("has no column queue, user, combined_resreq, runtimelimit", "1 waiting job"),
+         ("has no column queue, user, combined_resreq, runtimelimit", "1 pending job"),
          '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"7","STAT":"PEND","NREQ_SLOT":"4"}]}'),
     Form("`No unfinished job found`", ALL, "snapshot --bjobs", "read", "no job",
          ("name: h1",), "No unfinished job found\n"),
@@ -154,7 +154,7 @@ BHOSTS = (
          "slots, slots in use, status, JL/U", ("name: h1", "slots: 8"), _HOSTS),
     Form("`bhosts`, a host `closed`", ALL, "snapshot --bhosts", "told",
          "`closed` has no reason here: full where all slots are in use, else by the administrator",
-         ("bhosts says closed and not why",),
+         ("bhosts gives no reason for closed",),
          _HOSTS.replace("ok    ", "closed")),
     Form("`bhosts`, a name cut short (`*3.site.org`)", LAVA, "snapshot --bhosts", "refused",
          "use `bhosts -w` or `-l`", ("bhosts -w or bhosts -l",), _HOSTS.replace("h1 ", "*1 ")),
@@ -242,7 +242,7 @@ _SHARES = jobs(
 BQUEUES = (
     Form("`bqueues`, `-w`", ALL, "snapshot --bqueues", "told",
          "priority, status, slot limits and counts are read; that limits, policies, users and "
-         "hosts are not there is told", ("neither limits nor policies",), _QUEUES),
+         "hosts are not there is told", ("no limits, policies",), _QUEUES),
     Form("`bqueues -l`", ALL, "snapshot --bqueues", "read",
          "besides: limits, policies, users, hosts, requirement, thresholds, windows",
          ("RUNLIMIT: 1h", "BACKFILL: Y", "DESCRIPTION: at night"), _QUEUE),
@@ -253,7 +253,7 @@ BQUEUES = (
                         + _SHARES.replace("P1", "night"))),
     Form("`bqueues -json -o '…'`", NEW, "snapshot --bqueues", "told",
          "`queue_name status` are needed, `prio max jl_u jl_p jl_h njobs pend run susp` are read; "
-         "the rest is told as for plain `bqueues`", ("neither limits nor policies",),
+         "the rest is told as for plain `bqueues`", ("no limits, policies",),
          '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","PRIO":"40",'
          '"STATUS":"Open:Active","MAX":"16"}]}'),
     Form("`bqueues -json` without `status`", NEW, "snapshot --bqueues", "refused",
@@ -403,7 +403,7 @@ FILES = (
          DATA / "acct" / "lsb.acct.small-cluster"),
     Form("`lsb.acct`, records cut off", LSF, "import acct", "refused",
          "every bad record with its line; `--keep-going` takes the others",
-         ("the record ends before",), DATA / "acct" / "lsb.acct.missing-fields"),
+         ("the record has no",), DATA / "acct" / "lsb.acct.missing-fields"),
     Form("`lsb.events`", LSF, "import events", "read",
          "what ran and what waited: the records of [import events](import.md#an-instant-of-a-log)",
          ("hosts:",),

@@ -69,4 +69,4 @@ def test_a_listing_that_only_counts_is_refused(tmp_path: Path) -> None:
     head = "JOBID    ARRAY_SPEC   OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP"
     code, out = _imported(tmp_path, f"{head}\n123  a[1-10]  u  10 9 1 0 0 0 0 0\n")
     assert code
-    assert "is bjobs -A, which only counts the elements" in out
+    assert "is output of bjobs -A, which only counts the elements" in out

@@ -96,7 +96,7 @@ def test_an_amount_unknown_on_some_hosts_touches_who_might_use_them(
         rows = ",".join((row.format("n1", 0, "8G"), row.format("n2", 4, "-")))
         files |= {"bhosts.txt": f'{{"COMMAND":"bhosts","HOSTS":2,"RECORDS":[{rows}]}}'}
     made, said = _imported(tmp_path, files)
-    assert "no input says how much mem n2 has" in said
+    assert "no input gives mem of n2" in said
     found = plan(made)
-    touched = {item.what: item.jobs for item in found.omissions if "how much mem n2" in item.what}
+    touched = {item.what: item.jobs for item in found.omissions if "gives mem of n2" in item.what}
     assert list(touched.values()) == [("7",)]

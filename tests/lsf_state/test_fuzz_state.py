@@ -170,7 +170,7 @@ def test_a_tree_of_a_host_without_a_name_is_left_out_and_told() -> None:
     tree = "Host[62G] hostA\n core0(0)\nHost[62G] ho,st\n core0(0)\n core1(1)\n"
     found = made(tree)
     assert [host.cores for host in found.cluster.hosts] == [1, None]
-    assert any("'ho,st' is not a name of a host" in item.what for item in found.omissions)
+    assert any("'ho,st' is not a host name" in item.what for item in found.omissions)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_hosts_have_the_gpus_that_running_jobs_hold() -> None:
     planned = plan(found, "optimal", effort=20)["22"]
     assert planned.start == 3600  # when 21 reaches its limit
     assert not planned.proved
-    assert any("how many GPUs hosts have" in item.what for item in found.omissions)
+    assert any("no input gives the GPUs of hosts" in item.what for item in found.omissions)
 
 
 @pytest.mark.behaviour("GPU-01", "GPU-03", "CFG-04")
@@ -88,7 +88,7 @@ def test_gpus_in_use_that_no_job_has_are_held_by_the_last_to_end() -> None:
     waits = record("22", "PEND", GPU_NUM="2", RUNTIMELIMIT="60.0")
     found = instance(*both, waits, hosts=(HOSTS, GPUS))
     assert {run.job.id: run.job.gpu for run in found.running} == {"20": "num=2/host", "21": ""}
-    named = [item for item in found.omissions if "no running job says" in item.what]
+    named = [item for item in found.omissions if "no running job has them" in item.what]
     assert [item.jobs for item in named] == [("22",)]
     # Nobody runs there: these GPUs are not there for others.
     alone = instance(waits, hosts=(HOSTS, GPUS))

@@ -147,7 +147,7 @@ def test_many_bad_records_are_counted(tmp_path: Path) -> None:
     lines = said.splitlines()
     assert code == 2
     assert len(lines) == 52  # 50 records, how many more, and what --keep-going does
-    assert lines[0].startswith(f"{file}:666: the record ends before jobId")
+    assert lines[0].startswith(f"{file}:666: the record has no jobId")
     assert "400" in said
     code, text, said = _run("import", "events", file, "--keep-going")
     assert code == 0
@@ -357,7 +357,7 @@ def test_a_moment_after_the_last_event_is_told(tmp_path: Path) -> None:
     at = tmp_path / "at.yaml"
     code, _, said = _run("import", "events", EVENTS, "--at", "2030-01-01T00:00:00Z", "-o", at)
     assert code == 0
-    assert "the log ends before, at 2022-" in said
+    assert "the log ends earlier, at 2022-" in said
     assert "the log ends before" not in _run("import", "events", EVENTS, "-o", at)[2]
 
 

@@ -44,8 +44,8 @@ def test_of_requirements_only_what_nobody_described_goes() -> None:
         (),
     ]
     text = "\n".join(found.notes)
-    assert "left out a part of the requirements of 1 pending job: no resource is called" in text
-    assert "left out the requirements of 1 pending job: no resource is called" in text
+    assert "omitted a part of the requirements of 1 pending job: unknown resource" in text
+    assert "omitted the requirements of 1 pending job: unknown resource" in text
 
 
 @pytest.mark.behaviour("CFG-04")
@@ -71,7 +71,7 @@ def test_a_requirement_of_a_queue_that_does_not_go_with_what_runs_there_is_left_
     found = _assembled(runs, queues=[queue])
     assert found.instance.queues[0].res_req == ""
     assert any(
-        note.startswith("left out RES_REQ of queue q: the terms request 16") for note in found.notes
+        note.startswith("omitted RES_REQ of queue q: the terms request 16") for note in found.notes
     )
     assert [run.job.id for run in found.instance.running] == ["7"]
 

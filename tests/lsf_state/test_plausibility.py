@@ -96,7 +96,7 @@ def test_listings_that_agree_contradict_nothing() -> None:
                 hosts=[host("a", 0)],
             ),
             "LSF says: The job array has reached its running element limit; "
-            "no input has that limit; here the next cycle starts it",
+            "no input gives that limit; here the next cycle starts it",
             ("2",),
         ),
         (
@@ -163,7 +163,7 @@ def test_jobs_that_are_not_listed_are_always_missed() -> None:
 
 @pytest.mark.behaviour("CFG-04")
 def test_an_inactive_queue_keeps_its_jobs_from_starting(tmp_path: Path) -> None:
-    """As after badmin qinact; that it may be activated is not considered, so nothing is proved."""
+    """As after badmin qinact; that it may be activated is not modelled, so nothing is proved."""
     (tmp_path / "bjobs.json").write_text(
         json.dumps(
             {

@@ -177,7 +177,7 @@ def test_each_reason_is_explained_by_what_was_read(kind: Pending) -> None:
     assert made(text_of(kind), EXPLAINED_BY[kind]).omissions == ()
     without = made(text_of(kind), {})
     (only,) = without.omissions
-    assert only.what.startswith(f"LSF says: {text_of(kind).strip(';')}; no input has ")
+    assert only.what.startswith(f"LSF says: {text_of(kind).strip(';')}; no input gives ")
     assert only.jobs == ("2",)
     assert not plan(without, "optimal", effort=5)["2"].proved
 

@@ -202,7 +202,7 @@ def test_a_command_that_fails_or_hangs(path: Path) -> None:
     (path / "bjobs").write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
     code, _, said = _run("snapshot", "--timeout", "1")
     assert code == 2
-    assert "gave no answer in 1 s" in said
+    assert "did not answer within 1 s" in said
     assert os.environ["PATH"] == str(path)
 
 

@@ -231,12 +231,16 @@ def one_queue(state: str, window: str = "") -> str:
         (hosts("a closed_Full - 8 0 0 0 0 0"), one_queue("Open:Active"), "it has free slots"),
         (one_host("closed_Excl"), one_queue("Open:Active"), "no job that runs there is exclusive"),
         (one_host("closed_cu_Excl"), one_queue("Open:Active"), "no running job has compute units"),
-        (one_host("closed_Wind"), one_queue("Open:Active"), "no input says when it opens"),
+        (
+            one_host("closed_Wind"),
+            one_queue("Open:Active"),
+            "no input gives the time when it opens",
+        ),
         (one_host("closed_Wind", window="8-20"), one_queue("Open:Active"), "is open now"),
         (one_host("ok", window="20-8"), one_queue("Open:Active"), "is closed now"),
         (one_host("closed_Wind", window="20-8"), one_queue("Open:Active"), ""),
-        (one_host("busy"), one_queue("Open:Active"), "closed_Busy of a"),
-        (one_host("ok"), one_queue("Open:Inact_Win"), "no input says when its windows are"),
+        (one_host("busy"), one_queue("Open:Active"), "closed_Busy for a"),
+        (one_host("ok"), one_queue("Open:Inact_Win"), "no input gives its windows"),
         (one_host("ok"), one_queue("Open:Inact_Win", "8-20"), "its windows are open now"),
         (one_host("ok"), one_queue("Open:Active", "20-8"), "its DISPATCH_WINDOW is closed now"),
         (one_host("ok"), one_queue("Open:Inact_Win", "20-8"), ""),
@@ -346,7 +350,7 @@ def test_a_held_job_is_named_where_somebody_asks_for_it() -> None:
         with pytest.raises(InputError) as caught:
             ask()
         assert str(caught.value) == said
-    with pytest.raises(InputError, match="there is no pending job '3'"):
+    with pytest.raises(InputError, match="unknown pending job '3'"):
         sw.explain(again, "3")
     waits = made(bjobs=record(DEPENDENCY="-", JOBID="7", STAT="PSUSP"), bhosts=OPEN)
     assert [item.unplanned for item in waits.omissions if item.unplanned] == [("7",)]
@@ -366,7 +370,7 @@ def test_a_name_that_a_table_cuts_is_the_host_that_begins_so() -> None:
     it = made(bjobs=text, bhosts="\n".join([HEAD, *rows]))
     assert [host.name for host in it.cluster.hosts] == [whole]
     assert touching(it) == ()
-    with pytest.raises(InputError, match="is listed twice: bhosts cuts names short"):
+    with pytest.raises(InputError, match="is listed twice: bhosts truncates names"):
         made(bjobs=text, bhosts="\n".join([HEAD, *rows, *rows]))
 
 
@@ -429,5 +433,5 @@ def test_what_is_wrong_with_every_record_is_said_once() -> None:
     with pytest.raises(InputError) as error:
         made(bhosts=json.dumps({"COMMAND": "bhosts", "RECORDS": records}))
     assert [item.message for item in error.value.problems] == [
-        "has no HOST_NAME (and 49 others likewise)"
+        "has no HOST_NAME (and 49 more like this)"
     ]

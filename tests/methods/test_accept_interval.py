@@ -276,7 +276,7 @@ def test_a_host_takes_one_job_in_each_interval(method: str) -> None:
     assert [item.start for item in found] == list(simulate(instance, cycle=0).starts.values())
     assert [item.proved for item in found] == [method == "optimal"] * 3
     interval = "JOB_ACCEPT_INTERVAL"
-    said = f"one job a host each 60 s ({interval}); free when {interval} of n1 is over"
+    said = f"one job per host each 60 s ({interval}); free when {interval} of n1 is over"
     assert found["3"].waits_for == said
 
 
@@ -287,7 +287,9 @@ def test_explain_and_ask_know_when_the_host_takes_the_next_job(method: str) -> N
         found = explain(instance, name, method=method)
         assert found.answer.start == start
         assert all("JOB_ACCEPT_INTERVAL" in item.reason for item in found.obstacles)
-        first = next(item for item in found.suggestions if "first in line" in item.change)
+        first = next(
+            item for item in found.suggestions if "first in the dispatch order" in item.change
+        )
         assert first.start == 0
     assert ask(instance, "bsub -q q -n 1 -W 60 x", method=method).line.answer.start == 180
 

@@ -58,7 +58,9 @@ def test_only_the_exact_methods_go_back_to_an_earlier_term() -> None:
     instance = problem(job("j", 5, ONE_AND_FOUR_BIG), cluster=cluster, running=(busy,))
     literal = plan(instance, "time-based")["j"]
     assert (literal.start, literal.allocation) == (100, {"A": 4, "C": 1})
-    assert literal.waits_for.startswith("its terms together: each fits alone, not all at once")
+    assert literal.waits_for.startswith(
+        "its terms together: each fits alone, but not all at the same time"
+    )
     exact = plan(instance, "optimal", effort=10)["j"]
     assert (exact.start, exact.allocation, exact.proved) == (0, {"A": 4, "B": 1}, True)
 

@@ -135,8 +135,8 @@ def test_a_circle_never_starts(method: Method) -> None:
         ("exit(1, != 0) || done(1)", 200, "whether a job fails"),
         ('external(1, "ok")', 0, "external()"),
         ("!done(1)", 0, "'!' in start conditions"),
-        ("done(77)", 0, "jobs that are not known here"),
-        ("done(77) && done(1)", 200, "jobs that are not known here"),
+        ("done(77)", 0, "on unknown jobs"),
+        ("done(77) && done(1)", 200, "on unknown jobs"),
         ("numrun(1, 1)", 0, "a count of a start condition"),
     ],
 )

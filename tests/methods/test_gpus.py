@@ -249,7 +249,7 @@ def test_why_a_job_waits_names_gpus_and_what_helps() -> None:
         job("num=2:gmodel=A100:j_exclusive=yes"), running=(holder("num=3:j_exclusive=yes"),)
     )
     found = plan(it, "time-based")["p"]
-    left = "free slots: 7; GPUs beside a free slot: 1 at best"
+    left = "free slots: 7; GPUs on a host with a free slot: 1 at best"
     wanted = f"needs 1 free slot and 2 free A100 GPUs (now 0; {left})"
     assert found.waits_for == f"{wanted}; free when rh0 ends"
     said = sw.explain(it, "p", method="time-based")

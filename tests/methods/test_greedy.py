@@ -151,7 +151,7 @@ def test_a_job_that_no_method_can_place_is_listed_with_the_reason() -> None:
     assert [(item.job, item.reason) for item in found.unplaced] == [
         (
             "j",
-            "does not fit on this cluster even when nothing runs: needs 13 free slots (has 12)",
+            "does not fit on this cluster even when it is empty: needs 13 free slots (has 12)",
         )
     ]
 

@@ -39,7 +39,7 @@ FAULTS = {
     ),
     "it does not name its class": (
         *("QUEUES[short]", "pending:\n", 'user: rita, bsub: "-q mixed -n 4 -W 1:00"'),
-        *("keeps 8 slots for service class red, which takes job waits", "-sla red"),
+        *("keeps 8 slots for service class red, which accepts job waits", "-sla red"),
     ),
     "an owner that cannot start closes all loans": (
         *("QUEUES[all] CLOSE_ON_DEMAND", STUCK, 'user: u, bsub: "-q mixed -n 8 -W 20"'),

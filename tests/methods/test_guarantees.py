@@ -86,7 +86,7 @@ def test_the_loop_keeps_it_too_and_says_why() -> None:
     said = sw.outlook(problem)["other"]
     assert said.as_configured == HOUR
     reason = sw.explain(problem, "other").obstacles[0].reason
-    assert "guaranteed pool p1 (kept for sc1, sc2)" in reason
+    assert "guaranteed pool p1 (reserved for sc1, sc2)" in reason
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -308,9 +308,12 @@ def test_what_is_printed_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ("TYPE: slots\nDISTRIBUTION: [sc9, 4]", "who is in service class sc9 only bsla says"),
+        (
+            "TYPE: slots\nDISTRIBUTION: [sc9, 4]",
+            "the members of service class sc9 are only in the output of bsla",
+        ),
         ("TYPE: slots\nDISTRIBUTION: [sc9, 4]\nHOSTS: gone", "gone is not a host"),
-        ("TYPE: resource[lic]\nDISTRIBUTION: [sc9, 4]", "what it has only files say"),
+        ("TYPE: resource[lic]\nDISTRIBUTION: [sc9, 4]", "its amounts are only in LSF's files"),
         ("TYPE: cores\nDISTRIBUTION: [sc9, 4]", "must be slots, hosts, package"),
     ],
 )
@@ -328,7 +331,7 @@ def test_what_pools_do_not_say_is_named(tmp_path: Path, lines: str, says: str) -
 def test_a_folder_with_the_short_table_of_pools_says_which_to_give(tmp_path: Path) -> None:
     (tmp_path / "h").write_text(HOSTS)
     (tmp_path / "b").write_text("POOL_NAME TYPE STATUS TOTAL FREE\np1 slots ok 130 7\n")
-    says = "guaranteed pools, of which it does not print the guarantees (give bresources -g -l)"
+    says = "guaranteed pools without their guarantees (give bresources -g -l)"
     words = ["import", "snapshot", "--from", str(tmp_path)]
     read = CliRunner().invoke(app, words)
     assert read.exit_code == 0, read.output

@@ -107,7 +107,7 @@ def test_a_largest_cost_that_is_no_makespan(method: Any) -> None:
 def test_the_judge_refuses_an_objective_without_a_formula_of_its_own(name: Any) -> None:
     found = plan(THREE, objective=name, effort=0.5)
     assert [fault.check for fault in validate(THREE, found)] == ["value"]
-    assert f"objective {name} is none of lexicographic" in str(validate(THREE, found)[0])
+    assert f"objective {name} is not one of lexicographic" in str(validate(THREE, found)[0])
     assert (found.status, found.bound) == ("heuristic", None)
 
 
@@ -127,7 +127,7 @@ def test_what_is_not_registered_is_an_error_everywhere() -> None:
 
 
 def test_a_name_is_registered_once() -> None:
-    with pytest.raises(ValueError, match="'makespan' is registered already: choose another name"):
+    with pytest.raises(ValueError, match="'makespan' is already registered: choose another name"):
         register(objective_named("makespan"))
 
 

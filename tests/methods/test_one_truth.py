@@ -198,7 +198,9 @@ def test_held_slots_are_for_backfill_queues_only_in_plan_and_loop(
     assert (bound.status, bound.bound) == (
         ("optimal", 2 * HOUR) if backfill else ("feasible", None)
     )
-    assert ("joint placement beside what is held" in bound.left_out) is not backfill
+    assert (
+        "joint placement with slots that are already reserved" in bound.left_out
+    ) is not backfill
 
 
 def test_what_is_held_for_ever_leaves_no_start_and_proves_none() -> None:
@@ -414,7 +416,7 @@ def test_preemption_is_left_out_only_where_it_could_happen(
         assert told.notes == ()
     else:
         assert (starts["p"], named) == (0, True)
-        assert told.notes == ("not considered: preemption (job p starts now, not +1h)",)
+        assert told.notes == ("not modelled: preemption (job p starts now, not +1h)",)
 
 
 @pytest.mark.behaviour("LOP-06")

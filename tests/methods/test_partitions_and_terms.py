@@ -203,7 +203,7 @@ def test_explain_names_no_jobs_that_are_not_there(method: str) -> None:
     found = explain(two_partitions(), "p", method=method)
     assert (found.answer.start, found.answer.waits_for) == (None, NOWHERE)
     said = [item.reason for item in found.obstacles]
-    assert said == ["its terms together: each fits alone, not all at once"]
+    assert said == ["its terms together: each fits alone, but not all at the same time"]
 
 
 def test_the_judge_refuses_terms_in_two_partitions() -> None:

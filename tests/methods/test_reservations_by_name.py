@@ -112,7 +112,7 @@ def test_a_recurring_one_is_active_again_and_again(method: str) -> None:
 
 def test_what_is_left_out_is_named_to_the_jobs_it_touches() -> None:
     def named(wanted: Instance) -> set[str]:
-        return {note for note in sw.plan(wanted, "optimal").notes if "not considered" in note}
+        return {note for note in sw.plan(wanted, "optimal").notes if "not modelled" in note}
 
     cases = {
         AFTER_OPEN: site(in_it("1"), item=replace(BOOKED, open=True)),
@@ -244,4 +244,4 @@ def test_brsvs_is_read() -> None:
     assert unlisted.jobs == ("2",)
     assert "gone#1 is not listed" in unlisted.what
     assert unknown.jobs == ("3",)
-    assert "only brsvs -l tells" in unknown.what
+    assert "only brsvs -l shows" in unknown.what

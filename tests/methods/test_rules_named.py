@@ -123,10 +123,10 @@ RULES = (windows, set_aside, begins, intervals, preempts, some_reserve, ranges, 
 
 def names_of(found: Plan) -> list[tuple[list[str], re.Match[str]]]:
     """The rules that a plan names, with what they do to a job."""
-    notes = [note for note in found.notes if note.startswith("not considered: ")]
+    notes = [note for note in found.notes if note.startswith("not modelled: ")]
     assert len(notes) <= 1
     named = []
-    for item in NAMED.finditer(notes[0].removeprefix("not considered: ") if notes else ""):
+    for item in NAMED.finditer(notes[0].removeprefix("not modelled: ") if notes else ""):
         told = TOLD.fullmatch(item["what"])
         assert told is not None, notes
         named.append((item["rules"].split("; "), told))
@@ -202,9 +202,7 @@ def test_what_the_next_cycle_starts_is_proved_whatever_slot_pools_say() -> None:
     assert begun == {"one", "two"}
     assert {item.job for item in found if item.proved} == begun
     (note,) = found.notes
-    assert note.startswith(
-        "not considered: what slot pools let a queue have (touches more at +10m)"
-    )
+    assert note.startswith("not modelled: what slot pools let a queue have (affects more at +10m)")
 
 
 def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> None:
@@ -224,8 +222,8 @@ def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> Non
     assert [item.start for item in both] == [600, 900]
     assert [item.proved for item in both] == [True, False]
     assert both.status == "feasible"
-    rule = "loadSched of memory beside other planned jobs"
-    assert both.notes == (f"not considered: {rule} (touches s)",)
+    rule = "loadSched of memory together with other planned jobs"
+    assert both.notes == (f"not modelled: {rule} (affects s)",)
     assert both.left_out == (rule,)
 
 
@@ -234,8 +232,8 @@ def test_a_rule_that_nobody_heeds_touches_those_that_ask_for_it() -> None:
     it = small(replace(host("h0", 4), gpus=Gpus(2)), pending=(asking, job("plain", 1, minutes=5)))
     found = plan(it, "optimal", effort=5)
     assert {item.job: item.proved for item in found} == {"gpu": False, "plain": True}
-    assert found.notes == ("not considered: glink=yes of GPUs (-gpu) (touches gpu at now)",)
-    assert plan(it, "time-based").notes == ("not considered: glink=yes of GPUs (-gpu)",)
+    assert found.notes == ("not modelled: glink=yes of GPUs (-gpu) (affects gpu at now)",)
+    assert plan(it, "time-based").notes == ("not modelled: glink=yes of GPUs (-gpu)",)
 
 
 def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +243,7 @@ def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.M
     monkeypatch.setattr(moved_starts, "MAX_ATTEMPTS", 0)
     found = plan(it, "time-based")
     assert found.left_out
-    assert found.notes == (f"not considered: {'; '.join(found.left_out)}",)
+    assert found.notes == (f"not modelled: {'; '.join(found.left_out)}",)
 
 
 @pytest.mark.behaviour("TBR-01")

@@ -167,15 +167,15 @@ pending:
         return " ".join(CliRunner().invoke(app, list(words)).stdout.split())
 
     compared = told("compare", str(file), "--wide")
-    assert "2 jobs start only once something happens: d and e." in compared
+    assert "2 jobs start only once another event occurs: d and e." in compared
     assert "not known" not in compared
-    late = "a place is free by 2026-07-28 16:15:00: later LSF aborts it"
+    late = "it could start by 2026-07-28 16:15:00; later LSF aborts it"
     assert late in told("ask", str(file), "-n 1 -W 10 -t 16:25 x")
     explained = told("explain", str(file), "d")
     assert late in explained
-    assert "16:15:01 it cannot start so late before its termination time (-t)" in explained
+    assert "16:15:01 it would not end before its termination time (-t)" in explained
     assert "window" not in explained
-    assert "free before its termination time (-t" in told("explain", str(file), "e")
+    assert "could start before its termination time (-t" in told("explain", str(file), "e")
 
 
 def _random(seed: int) -> Instance:

@@ -64,7 +64,8 @@ def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
     literal = plan(instance, "time-based")
     assert (literal["job2"].start, literal["job3"].start) == (2 * HOUR, 2 * HOUR)
     assert literal["job2"].waits_for == (
-        "needs 1 free slot and 500 MB of mem (now 0; free slots: 3; mem beside a free slot: "
+        "needs 1 free slot and 500 MB of mem (now 0; free slots: 3; mem on a host with a free "
+        "slot: "
         "400 MB at best); free when job1 ends"
     )
     # So does the plan that the exact methods begin with, in which job3 fits before job2.

@@ -512,7 +512,7 @@ def test_memory_that_no_job_accounts_for_is_named(method: str) -> None:
     assert none.job == "j"
     if method != "time-based":  # there the job holds indefinitely what it waits with
         assert found["s"].start == loop_start(instance, "s") == 3600
-    assert none.reason.startswith("does not fit beside what hosts report to be in use")
+    assert none.reason.startswith("does not fit with the usage that hosts report")
     assert loop_start(instance, "j") is None
     assert found.status != "infeasible"
     assert any("report" in rule for rule in found.left_out)

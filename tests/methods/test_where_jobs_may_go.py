@@ -389,7 +389,7 @@ def test_ask_says_so_until_it_is_told_the_host(tmp_path: Path) -> None:
     for option in ("--from-host", "--from"):
         words = ["ask", str(file), "bsub -n 2 -W 1"]
         plain = CliRunner().invoke(app, words).stdout
-        assert f"not considered: {SAYS}" in " ".join(plain.split())
+        assert f"not modelled: {SAYS}" in " ".join(plain.split())
         told = CliRunner().invoke(app, [*words, option, "p1"]).stdout
         assert "submission host" not in told
         assert "2*p1" in told

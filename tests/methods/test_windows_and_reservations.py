@@ -157,7 +157,7 @@ def test_what_moved_is_said() -> None:
     instance = two_hours("j", "k", queues=queue(dispatch_window="2-4"))
     found = plan(instance, effort=10)
     assert found.notes == tuple(
-        f"windows or advance reservations move job {name}: LSF's estimate, which leaves them out, "
+        f"windows or advance reservations move job {name}: LSF's estimate, which ignores them, "
         "is now"
         for name in "jk"
     )

@@ -518,7 +518,7 @@ def test_a_chart_in_the_terminal_has_a_letter_for_one_job_alone_and_counts_what_
     text = gantt_text(instance, sw.plan(instance, "time-based"), 60)
     letters = re.findall(r"(\w) j\d+", text.replace("\n", " "))
     assert len(letters) == len(set(letters)) == 30  # two jobs on each host: one of them is seen
-    assert "30 jobs behind others that hold more slots there" in text.replace("\n", " ")
+    assert "30 jobs hidden by jobs with more slots there" in text.replace("\n", " ")
     alone = replace(instance, cluster=Cluster((Host("h", 1),)))
     text = gantt_text(alone, sw.plan(alone, "time-based"), 200)
     assert "* 8 other jobs" in text.replace("\n", " ")

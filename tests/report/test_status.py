@@ -86,7 +86,7 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
             (
                 "2 jobs are stuck",
                 "one change each frees 2h for them",
-                "for 1 of the 2 nobody else waits longer",
+                "1 of the 2 delay no other job",
             ),
         ),
         (
@@ -104,7 +104,7 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
             (),
             "warn",
             (
-                "1 job could start sooner",
+                "1 job could start earlier",
                 "all jobs planned together free 2h for it",
                 "0 others start later",
             ),

@@ -268,7 +268,7 @@ def test_a_closed_host_of_a_later_one_may_come_back() -> None:
     closed = loads(text.replace("{name: B, slots: 2}", "{name: B, slots: 2, status: closed_Adm}"))
     said = outlook(closed)["10"]
     assert said.state == "starts if"
-    assert said.condition.startswith("B is opened or comes back")
+    assert said.condition.startswith("B is opened or returns")
 
 
 def test_of_a_queue_they_are_those_of_its_jobs() -> None:

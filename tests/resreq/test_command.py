@@ -60,7 +60,7 @@ def answer(*arguments: str) -> dict[str, Any]:
         (
             "mem > 5 &&",
             255,
-            'Error near "&&": the selection stops too early. Job not submitted.',
+            'Error near "&&": the selection is incomplete. Job not submitted.',
         ),
         (
             "linux rusage[mem=1] microcs73",
@@ -86,7 +86,7 @@ def test_hosts_in_order_and_why_the_others_do_not_match(instance: str) -> None:
         "  1. hostA",
         "not chosen:",
         "  hostB  mem>50 is false: mem is 30; its type is AIX, that of the submission host linux",
-        "  hostC  it takes only jobs that name bigmem",
+        "  hostC  it accepts only jobs that name bigmem",
     ]
 
 
@@ -96,7 +96,7 @@ def test_an_error_is_underlined_and_exits_with_2() -> None:
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "slotwise: the selection cannot go on with '&' here; expected '&&' for and",
+        "slotwise: the selection cannot be followed by '&'; expected '&&' for and",
         "  select[mem > 50 & swp > 10]",
         "                  ^",
     ]

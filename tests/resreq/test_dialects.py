@@ -49,8 +49,8 @@ WRONG = [
     ("rusage[lic=1/hosts]", "did you mean 'host'"),
     ("rusage[lic=1/]", ""),
     ("rusage[mem=1:duration=5/job]", "duration"),
-    ("affinity[core(1)] affinity[core(2)]", "second time"),
-    ("span[block=2] span[ptile=2]", "second time"),
+    ("affinity[core(1)] affinity[core(2)]", "twice"),
+    ("span[block=2] span[ptile=2]", "twice"),
 ]
 
 
@@ -100,7 +100,7 @@ TWICE = [
 def test_10_takes_one_selection_and_lsf_7_joins_them(text: str, token: str) -> None:
     with pytest.raises(ResreqError) as caught:
         parse(text)
-    assert caught.value.what == "select[] is given a second time"
+    assert caught.value.what == "select[] is given twice"
     assert caught.value.token == token
     parse(text, dialect="7")
 
@@ -170,7 +170,7 @@ def test_rms_lays_a_job_out_over_nodes(text: str, slots: int, expected: str) -> 
         (Job("1", 6, max_slots=9, extsched="RMS[nodes=3]"), "-n must be one number"),
         (Job("1", 6, extsched="RMS[nodes=0]"), "1 or more"),
         (Job("1", 6, extsched="RMS[node=3]"), "did you mean 'nodes'"),
-        (Job("1", 6, extsched="RMS[nodes=3;nodes=2]"), "second time"),
+        (Job("1", 6, extsched="RMS[nodes=3;nodes=2]"), "twice"),
         (Job("1", 6, extsched="RMS nodes=3"), "RMS[nodes=3]"),
         (Job("1", 6, extsched="RMS[nodes=3]", res_req=("span[ptile=2]",)), "give one of them"),
         (Job("1", 6, extsched="RMS[nodes=3]", res_req=("3*{a} + 3*{b}",)), "compound"),
@@ -193,6 +193,6 @@ def test_seven_joins_selections_without_comparing_each_with_all(
         return self is other
 
     monkeypatch.setattr(SectionText, "__eq__", counted)
-    with pytest.raises(ResreqError, match="second time"):
+    with pytest.raises(ResreqError, match="twice"):
         parse_with_notes("rusage[mem=1]||" * 400, SEVEN)
     assert compared[0] < 1000

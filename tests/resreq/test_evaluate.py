@@ -126,9 +126,9 @@ def test_defined_takes_no_builtin_and_no_dynamic_number() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bigmen", "no resource is called 'bigmen' (did you mean 'bigmem'?)"),
-        ("mem > nosuch", "no resource is called 'nosuch'"),
-        ("order[sorce]", "no resource is called 'sorce' (did you mean 'score'?)"),
+        ("bigmen", "unknown resource 'bigmen' (did you mean 'bigmem'?)"),
+        ("mem > nosuch", "unknown resource 'nosuch'"),
+        ("order[sorce]", "unknown resource 'sorce' (did you mean 'score'?)"),
         ("os_version + 1", "os_version is a string"),
         ("mem == 'x'", "mem is not a string"),
         ("os_version == mem + 1", "os_version is a string"),

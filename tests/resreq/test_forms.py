@@ -193,13 +193,16 @@ def test_a_duration_of_nothing_is_refused(text: str) -> None:
     ("text", "note"),
     [
         ("rusage[type=1]", "type is a string: rusage of it reserves nothing"),
-        ("same[mem]", "same[mem]: mem is not static, hosts agree in it only by chance"),
-        ("same[type:ut]", "same[ut]: ut is not static, hosts agree in it only by chance"),
+        ("same[mem]", "same[mem]: mem is not static, hosts may differ in it at any time"),
+        ("same[type:ut]", "same[ut]: ut is not static, hosts may differ in it at any time"),
         ("select[ut<50]", "ut is a fraction from 0 to 1: 50 is beyond it"),
         ("select[50 > ut]", "ut is a fraction from 0 to 1: 50 is beyond it"),
         ("ut=5", "ut is a fraction from 0 to 1: 5 is beyond it"),
-        ("rusage[durtion=5:mem=5]", "durtion is taken for a resource (did you mean 'duration'?)"),
-        ("rusage[mem=5:dcay=1]", "dcay is taken for a resource (did you mean 'decay'?)"),
+        (
+            "rusage[durtion=5:mem=5]",
+            "durtion is assumed to be a resource (did you mean 'duration'?)",
+        ),
+        ("rusage[mem=5:dcay=1]", "dcay is assumed to be a resource (did you mean 'decay'?)"),
     ],
 )
 def test_what_can_have_no_effect_is_noted(text: str, note: str) -> None:
@@ -216,7 +219,7 @@ def test_what_has_an_effect_is_not_noted(text: str) -> None:
 def test_durations_of_static_shared_resources_are_noted() -> None:
     known = Vocabulary(numbers=frozenset({"lic", "dyn"}), static_shared=frozenset({"lic"}))
     options = Options(vocabulary=known)
-    note = "lic is a static shared resource: it knows no duration and no decay"
+    note = "lic is a static shared resource: duration and decay do not apply"
     assert parse_with_notes("rusage[lic=1:duration=5]", options).notes == (note,)
     assert parse_with_notes("rusage[dyn=1:duration=5, lic=1]", options).notes == ()
 

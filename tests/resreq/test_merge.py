@@ -88,8 +88,8 @@ def test_several_options_are_one_requirement(strings: list[str], normal: str) ->
         (["2*{cs}", "order[ut]"], "cannot be one of several -R options"),
         (["rusage[mem=(3 2):duration=(1)]", "order[ut]"], "cannot be one of several -R options"),
         (["rusage[mem=3]", "rusage[mem=2:swp=1]"], "mem is reserved by two -R options"),
-        (["span[hosts=1]", "span[ptile=2]"], "span[] stands in two -R options"),
-        (["cu[excl]", "cu[balance]"], "cu[] stands in two -R options"),
+        (["span[hosts=1]", "span[ptile=2]"], "span[] is in two -R options"),
+        (["cu[excl]", "cu[balance]"], "cu[] is in two -R options"),
         (["span[ptile='!',HP:2]", "cs"], "needs same[type]"),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_combination_that_exceeds_the_queue_is_left_out_and_all_of_them_refuse
     queue = "rusage[mem=20||mem=10:swp=20]"
     assert merged("rusage[mem=15]", queue=queue) == "rusage[mem=15]"
     assert warnings("rusage[mem=15]", queue=queue) == (
-        "an alternative is left out: rusage mem=15 exceeds mem=10 of the queue",
+        "an alternative is ignored: rusage mem=15 exceeds mem=10 of the queue",
     )
     with pytest.raises(InputError, match="mem=30 exceeds mem=20"):
         merged("rusage[mem=30]", queue=queue)

@@ -222,7 +222,7 @@ def test_a_script_for_slurm_is_read_as_such(asking: Lab) -> None:
         ("/jobs/large?explain=maybe", 400, "explain: 'maybe': "),
         ("/plan?user=ana", 400, "unknown query name 'user': none is accepted here"),
         ("/accuracy?buy=queue", 400, "unknown query name 'buy': use by"),
-        ("/nowhere", 404, "there is no '/nowhere' here: /api lists the paths"),
+        ("/nowhere", 404, "unknown path '/nowhere': /api lists the paths"),
         ("/ask", 405, "/ask does not accept GET: use POST"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_store_that_fails_leaves_the_board_and_health_says_so(
     with pytest.raises(StoreError, match="the store failed: no such table: meta"):
         here.service.planner.plan(replace(polled, number=2))
     told = get(here.app, "/healthz")
-    assert (told.status, told.data["status"][:23]) == (503, "estimates are not kept:")
+    assert (told.status, told.data["status"][:25]) == (503, "estimates are not stored:")
     row = get(here.app, "/jobs").data["jobs"][0]
     assert row["as_configured"] == 7200
     with sqlite3.connect(tmp_path / "s.db") as other:
@@ -107,7 +107,7 @@ def test_a_state_of_the_past_is_kept_with_a_note(capsys: pytest.CaptureFixture[s
     here = lab(waiting(1500), waiting(900, started=True), store=":memory:")
     here.poll()
     assert [row["started"] for row in get(here.app, "/jobs/1").data["history"]] == [600]
-    assert "this state is 10m before the last one" in capsys.readouterr().err
+    assert "this state is 10m earlier than the last one" in capsys.readouterr().err
 
 
 def test_forecasts_by_a_log(tmp_path: Path) -> None:

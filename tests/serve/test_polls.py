@@ -39,7 +39,7 @@ def test_the_newest_readable_snapshot_of_a_folder_counts(tmp_path: Path) -> None
     os.utime(tmp_path / "3.yaml", (300, 300))
     instance, warnings = folder.read()
     assert instance.name == "second"
-    assert "3.yaml: skipped, an older snapshot is shown" in str(warnings[0])
+    assert "3.yaml: skipped; an older snapshot is shown" in str(warnings[0])
     assert folder.stamp() != stamp
     (tmp_path / "1.yaml").unlink()
     (tmp_path / "2.yaml").unlink()
@@ -58,7 +58,7 @@ def test_sources_of_the_command(tmp_path: Path) -> None:
     assert isinstance(state_source(Source(file=tmp_path), living), SnapshotFolder)
     assert state_source(Source(example="tutorial"), living).title == "tutorial"
     assert state_source(Source(live=True), living).stamp() == ()
-    with pytest.raises(InputError, match="standard input only once"):
+    with pytest.raises(InputError, match="standard input can be read only once"):
         state_source(Source(file=Path("-")), living)
 
 
@@ -96,7 +96,7 @@ def test_a_failed_poll_keeps_the_last_state_marked_stale() -> None:
 def test_a_fault_of_ours_does_not_end_the_polls(capsys: pytest.CaptureFixture[str]) -> None:
     here = lab(joint_wins(), ZeroDivisionError("x"), joint_wins())
     here.poll()
-    assert "a fault of slotwise itself" in here.service.board.state.problem
+    assert "an internal error of slotwise" in here.service.board.state.problem
     assert "ZeroDivisionError" in capsys.readouterr().err
     here.poll()
     assert here.service.board.state.problem == ""
@@ -297,6 +297,6 @@ def test_the_journal_has_each_problem_once() -> None:
     assert lines == [
         "the cluster cannot be read: bjobs: gave no answer",
         "the cluster is read again",
-        "a state was not planned, or not kept: the disk is full",
+        "a state was not planned or not stored: the disk is full",
         "the cluster cannot be read: bjobs: no such command",
     ]

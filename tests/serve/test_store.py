@@ -275,7 +275,7 @@ def test_a_damaged_store_is_refused(tmp_path: Path):
     content = bytearray(path.read_bytes())
     content[4096 * 3 : 4096 * 6] = b"\x07" * 4096 * 3
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"is damaged: .*restore a copy, or move it away"):
+    with pytest.raises(InputError, match=r"is damaged: .*restore a copy, or move the file"):
         Store.open(path)
 
 

@@ -76,7 +76,7 @@ def test_a_live_queue_with_every_option() -> None:
     }
     assert differs == {"36"}  # behind 34, whose nodes in its other partition Slurm does not print
     assert found["26[10]"].start == of_slurm["26[10]"]
-    assert "14 of 14 starts that Slurm printed are those of this plan" in found.notes
+    assert "14 of 14 starts that Slurm printed are equal to those of this plan" in found.notes
 
 
 def cluster(
@@ -224,7 +224,7 @@ def test_a_start_that_runs_into_a_reservation(begin: int, minutes: int, start: i
     assert not found.refused, found.notes
     assert found["p"].start == start
     runs_into = start < 5100 and begin < start + 60 * minutes
-    assert ("runs into reservation late" in found["p"].waits_for) == runs_into
+    assert ("would overlap reservation late" in found["p"].waits_for) == runs_into
     best = sw.plan(made)
     assert best["p"].start == (5100 if runs_into or start == 5101 else start)
     assert not [note for note in best.notes if "LSF" in note]

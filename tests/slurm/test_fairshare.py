@@ -461,12 +461,12 @@ def test_explain_names_the_parts_of_a_priority() -> None:
     ("items", "message"),
     [
         ([{"account": "a", "parent": "b"}], "unknown account 'b'"),
-        ([{"account": "a", "user": "u"}], "no association is of account 'a' itself"),
+        ([{"account": "a", "user": "u"}], "account 'a' has no association of its own"),
         ([{"account": "a"}, {"account": "a"}], "a is already given"),
-        ([{"account": "a", "parent": "b"}, {"account": "b", "parent": "a"}], "below itself"),
-        ([{"account": "a"}, {"account": "a", "user": "u", "parent": "a"}], "has its account"),
+        ([{"account": "a", "parent": "b"}, {"account": "b", "parent": "a"}], "its own ancestor"),
+        ([{"account": "a"}, {"account": "a", "user": "u", "parent": "a"}], "has one account"),
         ([{"account": f"a{n}", **({"parent": f"a{n - 1}"} if n else {})} for n in range(103)],
-         "more than 100 others"),
+         "more than 100 accounts above"),
     ],
 )  # fmt: skip
 def test_bad_associations_are_refused(items: list[dict[str, str]], message: str) -> None:

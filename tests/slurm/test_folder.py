@@ -46,11 +46,11 @@ def test_a_folder_of_listings_alone_has_no_note(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("notes.txt", b"hello there\n", "not the output of a command that this import reads"),
-        (".hidden", b"x\n", "not the output of a command that this import reads"),
-        ("other.json", b'{"statistics": {}}', "not the output of a command"),
-        ("sacct.json", json.dumps(SACCT).encode(), "not the output of a command"),
-        ("bjobs.txt", BJOBS.encode(), "not the output of a command"),
+        ("notes.txt", b"hello there\n", "not the output of a known command"),
+        (".hidden", b"x\n", "not the output of a known command"),
+        ("other.json", b'{"statistics": {}}', "not the output of a known command"),
+        ("sacct.json", json.dumps(SACCT).encode(), "not the output of a known command"),
+        ("bjobs.txt", BJOBS.encode(), "not the output of a known command"),
         ("empty.txt", b"", "empty"),
         ("blank.txt", b" \n\n", "empty"),
         ("core.bin", b"\x7fELF\0\1\xff\xfe\0", "not a text"),

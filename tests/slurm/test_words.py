@@ -160,10 +160,10 @@ def test_names_stay_and_lsf_keeps_its_words() -> None:
         ("whatif --set nodes.n1.State=gone", "State is 'gone': give one of resume, idle"),
         ("whatif --set bf_window=long", "bf_window is 'long': give a whole number"),
         ("whatif --set bf_continue=5", "bf_continue is '5': it is a flag, give yes or no"),
-        ("whatif --set DefMemPerCPU=100", "DefMemPerCPU: decides how listings are read"),
+        ("whatif --set DefMemPerCPU=100", "DefMemPerCPU: determines how listings are read"),
         ("whatif --set partitions.main.MaxNodes=1", "run import slurm again"),
         ("whatif --set SelectTypeParameters=CR_Core", "run import slurm again"),
-        ("whatif --set qos.high.GrpTRES=cpu=4", "those of the section limits"),
+        ("whatif --set qos.high.GrpTRES=cpu=4", "in the section limits"),
         ("whatif --set PriorityWeightAge=4", "not modelled as a setting"),
         ("ask 'sbatch -w n7'", "--nodelist: unknown node 'n7'"),
         ("ask 'sbatch -x n[1-7]'", "--exclude: unknown node 'n7'"),
@@ -237,16 +237,16 @@ def test_a_method_that_another_command_has_is_named(tmp_path: Path, words: str) 
 def test_a_bsub_line_has_the_lowest_priority_as_an_sbatch_line_has(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(CLUSTER)
-    said = "it has the lowest priority of its partition: give"
-    assert f"{said} --priority for another" in run("ask", path, "sbatch -n1 -t 5")[1]
-    assert f"{said} -sp for another" in run("ask", path, "bsub -n 1 -W 5")[1]
+    said = "it has the lowest priority of its partition;"
+    assert f"{said} --priority sets another" in run("ask", path, "sbatch -n1 -t 5")[1]
+    assert f"{said} -sp sets another" in run("ask", path, "bsub -n 1 -W 5")[1]
     assert said not in run("ask", path, "bsub -sp 9 -n 1 -W 5")[1]
 
 
 def test_a_request_for_the_command_of_another_scheduler_is_told(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(CLUSTER)
-    said = "the request is for {}, and this cluster takes {}"
+    said = "the request is for {}, but this cluster accepts {}"
     assert said.format("bsub", "sbatch") in run("ask", path, "bsub -n 1 -W 5")[1]
     assert "the request is for" not in run("ask", path, "sbatch -n1 -t 5")[1]
     script = tmp_path / "job.sh"

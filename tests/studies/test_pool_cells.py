@@ -100,7 +100,7 @@ def test_default_limit_of_the_command_replaces_that_of_the_study(tmp_path: Path)
         *("sweep", path.name, "--default-limit", "2x", "--workers", 1, "--format", "csv"),
         cwd=tmp_path,
     )
-    assert "2 of 2 cells are there already" in again.stderr
+    assert "2 of 2 cells are already in" in again.stderr
     assert again.stdout == done.stdout
     with pytest.raises(sw.InputError, match="--default-limit: must be a time such as 12h"):
         sw.sweep(path, default_limit="soon")

@@ -113,7 +113,7 @@ def test_a_second_call_computes_nothing(tmp_path: Path, whole: Path, expected: s
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / "study.cells").iterdir()}
     assert len(files) == 24
     again = sweep(whole, "--format", "csv")
-    assert "24 of 24 cells are there already" in again.stderr
+    assert "24 of 24 cells are already in" in again.stderr
     assert again.stdout == expected
     assert files == {file: file.stat().st_mtime_ns for file in (tmp_path / "study.cells").iterdir()}
 
@@ -121,10 +121,10 @@ def test_a_second_call_computes_nothing(tmp_path: Path, whole: Path, expected: s
 def test_what_is_asked_anew_is_computed_and_nothing_else(tmp_path: Path, whole: Path) -> None:
     study = whole
     study.write_text(STUDY.replace("[1, 2]", "[1, 2, 3]"), encoding="utf-8")
-    assert "24 of 36 cells are there already" in sweep(study).stderr
+    assert "24 of 36 cells are already in" in sweep(study).stderr
     # Another site is another question.
     site_file(tmp_path, weeks=2, each=15)
-    assert "18 of 36 cells are there already" in sweep(study).stderr
+    assert "18 of 36 cells are already in" in sweep(study).stderr
 
 
 def test_a_broken_cell_file_is_computed_again(tmp_path: Path, whole: Path, expected: str) -> None:
@@ -182,7 +182,7 @@ def test_a_forged_cell_is_refused(key: str, wrong: object, tmp_path: Path) -> No
     file.write_text(seal(CELL, kept))
     assert CellFiles(tmp_path).read(cell) is not None  # type: ignore[arg-type]
     file.write_text(seal(CELL, {**kept, key: 7 if key == "error" else wrong}))
-    with pytest.raises(InputError, match="holds what no simulation gives"):
+    with pytest.raises(InputError, match="has values that no simulation returns"):
         CellFiles(tmp_path).read(cell)  # type: ignore[arg-type]
 
 
@@ -235,9 +235,9 @@ def test_stopped_and_started_again_computes_no_cell_twice(
     done = {file: file.stat().st_mtime_ns for file in folder.glob("*.json")}
     assert 2 <= len(done) < 24
     assert len(out.splitlines()) == len(done) + 1
-    assert "call again" in said
+    assert "run the command again" in said
     again = sweep(study, "--format", "csv")
-    assert f"{len(done)} of 24 cells are there already" in again.stderr
+    assert f"{len(done)} of 24 cells are already in" in again.stderr
     assert again.stdout == slow_table
     assert {file: file.stat().st_mtime_ns for file in done} == done
 

@@ -169,7 +169,7 @@ def test_tidy_records_and_frame() -> None:
 def test_stopped_at_once() -> None:
     cancel = threading.Event()
     cancel.set()
-    with pytest.raises(sw.SlotwiseError, match="before there was an answer"):
+    with pytest.raises(sw.SlotwiseError, match="before an answer was found"):
         sw.whatif(weeks_of_jobs(), ["reservation=none"], cancel=cancel)
 
 

@@ -55,7 +55,7 @@ def test_a_row_a_variant_today_first(site: Path) -> None:
         "reservation=none",
         "reservation=greedy",
     ]
-    assert "may be noise" in done.stdout
+    assert "A change without a star" in done.stdout
 
 
 def test_a_setting_that_no_simulation_uses_is_named() -> None:
@@ -106,7 +106,9 @@ def test_a_log_on_the_site_and_its_calibration(site: Path, tmp_path: Path) -> No
     text = run("whatif", site, "--log", log, "--calibrate", "-o", page).stdout
     shown = page.read_text("utf-8").partition("Recorded and simulated waits")[2]
     assert shown.count("<tr>") >= 1 + len(plain["calibration"])
-    assert text.startswith("Recorded waits (REC) beside today's simulated ones (SIM)")
+    assert text.startswith(
+        "Recorded waits (REC) and simulated waits of today's configuration (SIM)"
+    )
     assert text.index("REC_MEAN") < text.index("VARIANT")
 
 
@@ -153,7 +155,7 @@ def test_where_no_time_passes_nothing_is_nan(tmp_path: Path) -> None:
     page, table = tmp_path / "page.html", tmp_path / "table.json"
     text = run(*asked, "-o", page, "--table", table).stdout
     body, *_ = page.read_text("utf-8").rpartition("<script")
-    assert "With each number stands its change" in text  # beside it in cards, below in tables
+    assert "Each number has its change" in text  # beside it in cards, below in tables
     files = [re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL), table.read_text("utf-8")]
     for shown in (
         text,
@@ -170,7 +172,7 @@ def test_where_no_time_passes_nothing_is_nan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "say what changes: --set KEY=VALUE or --vary KEY=A,B"),
+        ((), "give a change: --set KEY=VALUE or --vary KEY=A,B"),
         (("--set", "LSB_TIME_RESERVE_NUMJOB=4"), "did you mean 'LSB_TIME_RESERVE_NUMJOBS'?"),
         (("--set", "queues.shrt.BACKFILL=N"), "unknown queue 'shrt' (did you mean 'short'?)"),
         (("--set", "queues.short.BACKFILL=maybe"), "must be Y or N, not 'maybe'"),
@@ -185,7 +187,7 @@ def test_where_no_time_passes_nothing_is_nan(tmp_path: Path) -> None:
         (("--set", "top=3", "--log", "nowhere.swf"), "nowhere.swf"),
         (("--set", "top=3", "--events", "x"), "--events: needs --log"),
         (("--set", "top=3", "-o", "no/such/folder.html"), "no such folder"),
-        (("--set", "top=3", "--table", "x.txt"), "takes a name that ends in one of"),
+        (("--set", "top=3", "--table", "x.txt"), "must be a name that ends in one of"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_code_2(
@@ -207,7 +209,7 @@ def test_a_log_that_is_an_instance_is_refused(site: Path) -> None:
 def test_calibrate_needs_recorded_starts(site: Path, tmp_path: Path) -> None:
     done = run("whatif", site, "--log", swf_file(tmp_path, waits=False), "--calibrate")
     assert done.returncode == 2
-    assert "records no starts" in done.stderr
+    assert "has no recorded starts" in done.stderr
 
 
 def test_no_output_over_an_input(site: Path) -> None:

@@ -171,16 +171,18 @@ def with_suggestion(instance: Instance, job: str, change: str) -> Instance:
         kept = tuple(run for run in instance.running if run.job.id != found[1])
         assert len(kept) == len(instance.running) - 1
         return replace(instance, running=kept)
-    if found := re.fullmatch(r"if (?:job )?(\S+) \(before it in line\) were not there", change):
+    if found := re.fullmatch(
+        r"if (?:job )?(\S+) \(before it in the dispatch order\) were not pending", change
+    ):
         rest = tuple(other for other in instance.pending if other.id != found[1])
         assert len(rest) == len(instance.pending) - 1
         return replace(instance, pending=rest)
     if found := re.fullmatch(r"if (\S+) (?:came back|were opened) \(it is \S+\)", change):
         return with_hosts(instance, [found[1]])
-    if re.fullmatch(r"if all \d+ hosts that are down or closed took jobs again", change):
+    if re.fullmatch(r"if all \d+ hosts that are down or closed accepted jobs again", change):
         shut = [host.name for host in instance.cluster.hosts if not host.takes_jobs]
         return with_hosts(instance, shut)
-    if change == "if it were first in line":
+    if change == "if it were first in the dispatch order":
         return _first(instance, job)
     return _with_job(instance, job, lambda old: otherwise(old, change))
 

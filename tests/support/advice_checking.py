@@ -70,15 +70,17 @@ def carried_out(it: Case, name: str, change: str) -> Case:
     if found := re.fullmatch(r"if (?:job )?(\w+) ended now", change):
         assert any(item.job.id == found[1] for item in it.instance.running)
         return without(it, found[1])
-    if found := re.fullmatch(r"if (?:job )?(\w+) \(before it in line\) were not there", change):
+    if found := re.fullmatch(
+        r"if (?:job )?(\w+) \(before it in the dispatch order\) were not pending", change
+    ):
         order = [other.id for other in it.order]
         assert order.index(found[1]) < order.index(name)
         return without(it, found[1])
     if found := re.fullmatch(r"in queue (\w+)", change):
         return with_job(it, replace(job, queue=found[1]))
-    if re.search(r" (came back|were opened|took jobs again)", change):
+    if re.search(r" (came back|were opened|accepted jobs again)", change):
         return with_hosts_open(it, change)
-    if change == "if it were first in line":
+    if change == "if it were first in the dispatch order":
         return first_in_line(it, name)
     options: dict[str, Job] = {
         "without -x": replace(job, exclusive=False),
@@ -133,9 +135,9 @@ def others(it: Case, name: str) -> Iterator[str]:
             yield f"with -W {minutes // 60}:{minutes % 60:02d} or less (backfill)"
     yield from (f"if {form.job} ended now" for form, _ in it.base)
     for other in order[: order.index(name)]:
-        yield f"if {other} (before it in line) were not there"
+        yield f"if {other} (before it in the dispatch order) were not pending"
     if order[0] != name:
-        yield "if it were first in line"
+        yield "if it were first in the dispatch order"
     yield from (f"in queue {q.name}" for q in it.instance.queues if q.name != job.queue)
     asked = {"-x": job.exclusive, "-m": job.hosts, "-b": job.begin}
     yield from (f"without {option}" for option, there in asked.items() if there)

@@ -101,7 +101,7 @@ def optimal_is_never_later(it: Site) -> Found:
 def the_plan_is_the_loop(it: Site) -> Found:
     """The loop starts jobs when an estimate said, or a rule is named."""
     found = it.plan("time-based")
-    if any("not considered" in note for note in found.notes):
+    if any("not modelled" in note for note in found.notes):
         return
     real = simulated_starts(it.instance, "time-based")
     for job, start in it.starts("time-based").items():

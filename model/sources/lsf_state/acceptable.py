@@ -148,7 +148,7 @@ class _Mended:
         self._queues[index] = replace(queue, **dropped)
         of = "a part of " if part else ""
         jobs = [job.id for job in self._waiting["pending"] if job.queue == queue.name]
-        self._notes.touch(f"left out {of}{key} of queue {queue.name}: {reason}", jobs)
+        self._notes.touch(f"omitted {of}{key} of queue {queue.name}: {reason}", jobs)
 
     def _runs(self, index: int, key: str, reason: str) -> None:
         job = self._running[index].job
@@ -160,7 +160,7 @@ class _Mended:
         job = replace(job, res_req=part) if part else replace(job, **bare)
         self._running[index] = replace(self._running[index], job=job)
         run = self._running[index]
-        what = f"{'a part of ' if part else ''}what running job {job.id} asks for"
+        what = f"{'a part of ' if part else ''}the request of running job {job.id}"
         self._notes.touch(f"left out {what}: {reason}", hosts=tuple(run.allocation))
 
     def _waits(self, kind: str, index: int, key: str, reason: str) -> None:
@@ -206,8 +206,8 @@ class _Mended:
             if queue.name == job.queue and queue.users and strangers:
                 self._queues[index] = replace(queue, users=())
                 self._notes.touch(
-                    f"USERS of queue {queue.name} names {strangers}, and no input says who that is "
-                    "(a group of the operating system, or of egroup): not checked",
+                    f"USERS of queue {queue.name} names {strangers}, whose members no input "
+                    f"gives (a group of the operating system, or of egroup): not checked",
                     [job.id for job in self._waiting["pending"] if job.queue == queue.name],
                 )
         return bool(strangers)
@@ -218,22 +218,22 @@ class _Mended:
             users = () if limit.users is None else limit.users.names
             bound = [] if users in ((), ("all",)) else list(users)
             of = () if limit.amounts.keys() & {"slots", "jobs"} else tuple(limit.amounts)
-            self._notes.touch(f"left out limit {limit.name}: {reason}", users=bound, resources=of)
+            self._notes.touch(f"omitted limit {limit.name}: {reason}", users=bound, resources=of)
         for section, reasons in self._partly.items():
-            _report(self._notes, "left out a part of the requirements of", section, reasons)
+            _report(self._notes, "omitted a part of the requirements of", section, reasons)
         for section, reasons in self._bare.items():
-            _report(self._notes, "left out the requirements of", section, reasons)
+            _report(self._notes, "omitted the requirements of", section, reasons)
         for (section, key), found in self._limited.items():
             gone = self._gone[section]
             limits = [(text, "") for index, text in found.items() if index not in gone]
             name = "run limit" if key == "run_limit" else "CPU limit"
-            head = family_text(self._instance, f"took the queue's maximum as the {name} of")
+            head = family_text(self._instance, f"the maximum of the queue is used as the {name} of")
             _report(self._notes, head, section, limits)
         for section, unread in self._unread.items():
             for text, count in Counter(unread.values()).items():
                 jobs = f"{count} {section} job{'s' * (count > 1)}"
                 self._notes.touch(
-                    f"left out {jobs} whose requirement cannot be read: {text}", count=count
+                    f"omitted {jobs} whose requirement cannot be read: {text}", count=count
                 )
         for section, dropped in self._gone.items():
             waiting = self._waiting[section]

@@ -69,12 +69,15 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
         models = sorted(set(listed.models.values()))
         if len(models) > 1:
             kinds = ", ".join(models)
-            text = f"host {host.name} has GPUs of several models ({kinds}): any of them suit"
+            text = (
+                f"host {host.name} has GPUs of several models ({kinds}): all are assumed to "
+                "be usable"
+            )
             notes.touch(text, hosts=(host.name,), resources=(GPUS,))
     if count is None:
         return host
     if host.gpu_count not in (None, count):
-        notes.append(f"host {host.name}: {count} GPUs are listed, the site has {host.gpu_count:g}")
+        notes.append(f"host {host.name}: {count} GPUs are listed; the site has {host.gpu_count:g}")
     known = host.gpus or Gpus(count)
     model = listed.model if listed is not None else known.model
     mem = listed.mem if listed is not None and listed.mem is not None else known.mem
@@ -88,7 +91,7 @@ def holding(job: Job, seen: SeenJob, notes: Remarks) -> Job:
         return job
     number = max(held.values())
     if len({*held.values()}) > 1 or len(held) != len(seen.allocation):
-        text = f"job {job.id} holds GPUs {held}: taken as {number} on each of its hosts"
+        text = f"job {job.id} has GPUs {held}: assumed to be {number} on each of its hosts"
         notes.touch(text, resources=(GPUS,))
     rest = [part for part in job.gpu.split(":") if part and not part.strip().startswith("num=")]
     return replace(job, gpu=":".join([f"num={number}/host", *rest]))
@@ -131,8 +134,8 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
     if not any(held.values()):
         return instance
     notes.touch(
-        "no input says how many GPUs hosts have: taken as those that running jobs hold "
-        "(give bhosts -l or bhosts -gpu -l)",
+        "no input gives the GPUs of hosts: only those of running jobs are assumed (give bhosts "
+        "-l or bhosts -gpu -l)",
         resources=(GPUS,),
         mark="fit",
     )
@@ -181,8 +184,8 @@ def _all_held(instance: Instance, used: dict[str, int], notes: Remarks) -> Insta
     if not missing:
         return instance
     notes.touch(
-        f"GPUs are in use on {_some(missing)}, and no running job says that it has them: "
-        "taken as held by the job there that ends last",
+        f"GPUs are in use on {_some(missing)}, but no running job has them: assumed to belong "
+        f"to the job there that ends last",
         _askers(instance),
     )
     running = list(instance.running)
@@ -284,9 +287,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
         seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
-        raise InputError(
-            "no input says which hosts there are: give the output of bhosts, or a site"
-        )
+        raise InputError("no input lists the hosts: give the output of bhosts, or a site")
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     base = replace(base, omissions=tuple(_open(base.omissions, seen.hosts or (), hosts)))
@@ -373,20 +374,20 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
     full = [host.name for host in closed if host.is_full]
     if full:
         notes.append(
-            f"bhosts says closed and not why: all slots of {_some(full)} are in use: taken as "
-            "closed_Full (bhosts -l has the reason)"
+            f"bhosts gives no reason for closed: all slots of {_some(full)} are in use, so "
+            f"closed_Full is assumed (bhosts -l has the reason)"
         )
     other = [host.name for host in closed if not host.is_full]
     if other:
         notes.touch(
-            f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
-            "administrator (bhosts -l has the reason)",
+            f"bhosts gives no reason for closed: {_some(other)}: assumed to be closed by the "
+            f"administrator (bhosts -l has the reason)",
             hosts=other,
         )
     if busy := [host.name for host in hosts if host.is_busy]:
         notes.touch(
-            f"bhosts says closed_Busy of {_some(busy)}: nothing starts there until the load falls, "
-            "and no input says when that is"
+            f"bhosts reports closed_Busy for {_some(busy)}: no job starts there until the load "
+            f"falls, at an unknown time"
         )
     return [replace(h, status="closed_Full") if h in closed and h.is_full else h for h in hosts]
 
@@ -436,7 +437,8 @@ def _with_one_name(seen: Seen, cluster: Cluster, notes: Remarks) -> Seen:
         pairs = [f"{name} and {found}" for name, found in taken.items()]
         more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
         notes.append(
-            f"one host each, though only one name has a domain: {', '.join(pairs[:3])}{more}"
+            f"each pair is one host, though only one name has a domain: "
+            f"{', '.join(pairs[:3])}{more}"
         )
     return replace(seen, jobs=jobs, later=later, hosts=None if seen.hosts is None else hosts)
 
@@ -460,15 +462,16 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
         hosts.append(host if item is None else _merged(host, item, notes))
     if missing:
         notes.touch(
-            f"bhosts does not list {_some(missing)}: left as the site has it", hosts=missing
+            f"bhosts does not list {_some(missing)}: the description of the site is used",
+            hosts=missing,
         )
     if known and shown:
-        notes.append(f"the site does not know {_some(shown)}: taken as bhosts has it")
+        notes.append(f"the site does not describe {_some(shown)}: the output of bhosts is used")
     unlimited = [
         name for name, item in shown.items() if item.slots is None and "MAX" not in item.unknown
     ]
     if unlimited:
-        text = f"MAX of {_some(unlimited)} is not set: taken as the slots used and free"
+        text = f"MAX of {_some(unlimited)} is not set: assumed to be the used and free slots"
         notes.touch(text, hosts=unlimited, mark="fit")
     hosts += [
         _merged(
@@ -485,7 +488,9 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
             if name not in names:
                 used[name] = used.get(name, 0) + slots
     if used:
-        notes.touch(f"jobs run on {_some(used)}, which nothing describes: given the slots they use")
+        notes.touch(
+            f"jobs run on {_some(used)}, which no input describes: assumed to have the slots in use"
+        )
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
 
 
@@ -494,15 +499,18 @@ def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
     for name in BUILTIN_AMOUNTS:
         lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
         if lacking and any(name in host.amounts for host in hosts):
-            text = f"no input says how much {name} {_some(lacking)} has: nothing that asks for it "
-            notes.touch(f"{text}is taken there", hosts=lacking, resources=(name,))
+            text = f"no input gives {name} of {_some(lacking)}: no job that requests it "
+            notes.touch(f"{text}starts there", hosts=lacking, resources=(name,))
 
 
 def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
     """Note hosts closed by a window whose opening no input gives."""
     shut = [host.name for host in hosts if host.status.lower() in _OUTSIDE_WINDOW]
     if shut:
-        text = f"bhosts says that its dispatch window has closed {_some(shut)}, and no input says "
+        text = (
+            f"bhosts reports that the dispatch window has closed {_some(shut)}, but no input "
+            "gives the time "
+        )
         notes.touch(f"{text}when it opens (bhosts -l has it)", hosts=shut)
 
 
@@ -510,8 +518,8 @@ def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
     """Note queues that are known from listed jobs or logs only."""
     if seen.queues is None and not base.queues and not seen.gone:
         notes.touch(
-            "no input describes the queues: taken without limits and policies, for all users and "
-            "hosts (give bqueues -l, or a site)"
+            "no input describes the queues: no limits and policies, all users and all hosts are "
+            "assumed (give bqueues -l, or a site)"
         )
 
 
@@ -523,7 +531,8 @@ def _tell_without_license_projects(base: Instance, seen: Seen, notes: Remarks) -
         if limit.lic_projects is not None:
             queues = () if limit.queues is None else limit.queues.names
             notes.touch(
-                f"limit {limit.name} counts licence projects, which the jobs have no column for "
+                f"limit {limit.name} counts licence projects, for which the output of bjobs has "
+                f"no column "
                 "(give license_project to bjobs -o, or bjobs -l)",
                 queues=() if "all" in queues else queues,
             )
@@ -549,7 +558,7 @@ def _slots(item: SeenHost) -> int:
 def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     slots = host.slots if item.slots is None else item.slots
     if slots != host.slots:
-        notes.append(f"host {host.name}: bhosts says MAX {slots}, the site {host.slots}")
+        notes.append(f"host {host.name}: bhosts reports MAX {slots}, the site {host.slots}")
     amounts = dict(host.amounts)
     load = dict(host.load)
     for index, free in item.total.items():
@@ -589,7 +598,7 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
     over = [host.name for host in instance.cluster.hosts if used[host.name] > host.slots]
     if not over:
         return instance
-    notes.append(f"more slots are in use than MAX on {_some(over)}: taken as their slots")
+    notes.append(f"more slots are in use than MAX on {_some(over)}: the used slots are assumed")
     hosts = tuple(
         replace(host, slots=max(host.slots, used[host.name])) for host in instance.cluster.hosts
     )
@@ -652,7 +661,7 @@ class _Jobs:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
             held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
-            text = f"left out {count} job{'s' * (count > 1)} in state {status}{held}"
+            text = f"omitted {count} job{'s' * (count > 1)} in state {status}{held}"
             hosts = {n for job in jobs if job.status == status for n in job.allocation}
             if hosts and status not in ENDED:  # a job in this state may still use its slots
                 self.notes.touch(text, count=count, hosts=sorted(hosts))
@@ -662,18 +671,18 @@ class _Jobs:
                 self.notes.append(text)
         if self.dependent:
             self.notes.unplanned(
-                f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
-                f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them, and no input says which they are (give -o dependency)",
+                f"omitted {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
+                f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): LSF does not examine "
+                f"them until then, and no input gives the conditions (give -o dependency)",
                 self.left_ids[""],
                 "it has a dependency (bsub -w) that no input gives (bjobs -o dependency)",
             )
         for name, count in sorted(self.unread.items()):
-            self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
+            self.notes.append(f"not modelled: {name} of {count} job{'s' * (count > 1)}")
         if count := len(self.guessed):
             self.notes.touch(
-                f"{count} pending job{'s' * (count > 1)} without a number of slots: taken as 1 "
-                "(give -o nreq_slot)",
+                f"{count} pending job{'s' * (count > 1)} without a number of slots: 1 is "
+                f"assumed (give -o nreq_slot)",
                 self.guessed,
                 count=count,
                 changes="amounts",
@@ -744,12 +753,14 @@ class _Jobs:
                 continue  # reported before
             path = f"job {job.id}"
             if not known:
-                self.problems.append(Problem(f"runs, but has {lacks}", line=job.line, path=path))
+                self.problems.append(
+                    Problem(f"is running, but has {lacks}", line=job.line, path=path)
+                )
             elif job.allocation:
-                text = f"{path} runs, but has {lacks}: taken as begun now"
+                text = f"{path} is running, but has {lacks}: a start now is assumed"
                 self.notes.touch(text, hosts=tuple(job.allocation))
             else:
-                self.notes.touch(f"{path} runs, but has {lacks}: left out")
+                self.notes.touch(f"{path} is running, but has {lacks}: omitted")
 
     def _tell_profiles(self, jobs: Iterable[SeenJob]) -> None:
         """Note application profiles that pending jobs name and that no input describes."""
@@ -759,8 +770,8 @@ class _Jobs:
                 unknown.setdefault(job.application, []).append(job.id)
         for name, ids in unknown.items():
             self.notes.touch(
-                f"no input describes application profile {name}: its limits and requirements do "
-                "not count (give a site)",
+                f"no input describes application profile {name}: its limits and requirements "
+                f"are not applied (give a site)",
                 ids,
                 count=len(ids),
                 changes="amounts",
@@ -779,7 +790,8 @@ class _Jobs:
         if later:
             self.notes.touch(
                 f"bjobs has submissions or starts after now (job{'s' * (len(later) > 1)} "
-                f"{', '.join(later[:3])}): it is of a later time, or --now is of another time zone",
+                f"{', '.join(later[:3])}): the output is of a later time, or --now has another "
+                f"time zone",
                 count=len(later),
             )
 
@@ -859,7 +871,7 @@ class _Jobs:
         try:
             return host_requests(seen.hosts.replace("/", " ").replace(",", " "))[0]
         except ValueError as error:
-            text = f"job {seen.id}: hosts asked for: {error}: left out"
+            text = f"job {seen.id}: requested hosts: {error}: omitted"
             self.notes.touch(text, [seen.id] if seen.status in WAITING else ())
             return ()
 

@@ -1,6 +1,6 @@
 """What ``bhosts`` prints: hosts (-json, -l), their GPUs (-gpu) and shared resources (-s).
 
--l and -s print what is free and what jobs reserve of a resource; what there is when nothing runs is
+-l and -s print what is free and what jobs reserve of a resource; what there is when it is empty is
 the sum. -l prints a shared resource under every host that has it, -s with its hosts.
 """
 
@@ -100,7 +100,7 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
             if cells is None and (word := _unreadable_number(names, words, line)):
                 named = host if line[:1].isspace() or names[0] != "HOST_NAME" else words[0]
                 reading.at(f"host {named}", number, Touched(hosts=(named,), resources=(GPUS,)))
-                reading.unknown(f"{word!r} is not a number of a GPU")
+                reading.unknown(f"{word!r} is not a GPU number")
                 continue
             if cells is None:
                 names = [] if host and names[0] != "HOST_NAME" else names
@@ -109,7 +109,7 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
             reading.at(f"host {host}", number, Touched(hosts=(host,), resources=(GPUS,)))
             _take(hosts.setdefault(host, SeenGpus(host)), cells, reading)
     if not hosts:
-        raise InputError(f"{text.source}: lists no GPUs of a host: give the output of bhosts -gpu")
+        raise InputError(f"{text.source}: lists no GPUs of hosts: give the output of bhosts -gpu")
     reading.done()
     return list(hosts.values())
 
@@ -141,7 +141,7 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
     }
     counted = int(cells.get("ngpus", "0"))
     if counted > MAX_GPUS:
-        reading.unknown(f"{counted} GPUs are more than a host can have ({MAX_GPUS})")
+        reading.unknown(f"{counted} GPUs exceed the maximum of a host ({MAX_GPUS})")
         return
     for number in range(counted):  # lsload -gpu counts them only
         seen.models.setdefault(str(number), "")
@@ -170,7 +170,7 @@ def allocated(text: str) -> dict[str, int]:
     for host, numbers in _OF_HOST.findall(text):
         found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
     if not found and not values.blank(text):
-        raise ValueError(f"{text.strip()!r} names no GPUs of hosts: hostA:0,1")
+        raise ValueError(f"{text.strip()!r} does not name GPUs as in hostA:0,1")
     return {host: len(gpus) for host, gpus in found.items()}
 
 
@@ -305,7 +305,7 @@ def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
     check_kind(text, "bhosts")
     reading = Reading(text, notes)
     hosts = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
-    twice = ": bhosts cuts names short: give bhosts -w or bhosts -l"
+    twice = ": bhosts truncates names: give bhosts -w or bhosts -l"
     truncated = {host.name: twice for host in hosts if host.truncated}
     reading.once("host", [(host.name, None) for host in hosts], truncated)
     return hosts
@@ -363,7 +363,7 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
     for name, start, end in blocks:
         reading.at(f"host {name}", start + 1, Touched(hosts=(name,)))
         if not is_name(name):
-            reading.lost(f"{name!r} is not a name of a host")
+            reading.lost(f"{name!r} is not a host name")
             continue
         yield _block(name, lines[start + 1 : end], start + 2, reading)
 
@@ -387,7 +387,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
                 reading.wrong("its name is truncated: give the output of bhosts -w or bhosts -l")
                 continue
             if not is_name(words[0]):
-                reading.lost(f"{words[0]!r} is not a name of a host")
+                reading.lost(f"{words[0]!r} is not a host name")
                 continue
             host = _host(words[0], known_row(row, names, words, reading), reading)
             host.truncated = may_be_cut(host.name, header, "STATUS")
@@ -527,7 +527,7 @@ def _with_shared(cluster: Cluster, listed: Sequence[SeenShared], notes: Remarks)
             amount = configured[item.name].amount
             if amount != item.amount and sum(s.name == item.name for s in cluster.shared) == 1:
                 notes.append(
-                    f"bhosts -s says that there are {item.amount:g} {item.name}, the site "
+                    f"bhosts -s reports {item.amount:g} {item.name}, the site "
                     f"{amount:g}: left as it is"
                 )
             continue
@@ -568,8 +568,8 @@ def _consumed(
         used_hosts = {host for run in runs for host in run.allocation}
         if not (held and used_hosts and printed.keys() - used_hosts):
             notes.touch(
-                f"bhosts -l prints the same {name} for {len(printed)} hosts: taken as shared by "
-                "them (bhosts -s tells)",
+                f"bhosts -l prints the same {name} for {len(printed)} hosts: assumed to be "
+                f"shared by them (bhosts -s shows it)",
                 resources=(name,),
                 count=len(waiting) or 1,
             )

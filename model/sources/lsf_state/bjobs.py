@@ -343,14 +343,15 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     check_kind(text, "bjobs")
     if is_of_arrays(text):
         message = (
-            "is bjobs -A, which only counts the elements of arrays: give bjobs -u all -l, -UF or "
+            "is output of bjobs -A, which only counts the elements of arrays: give bjobs -u all "
+            "-l, -UF or "
             "-json -o '… jobindex …'"
         )
         raise InputError([Problem(message, text.source)])
     if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
         message = (
-            "is a table of bjobs, which does not say how many slots a job asks for, nor "
-            "its requirements and limits: give bjobs -u all -l, -UF or -json -o '…'"
+            "is a table of bjobs without the requested slots, requirements and limits of jobs: "
+            "give bjobs -u all -l, -UF or -json -o '…'"
         )
         raise InputError([Problem(message, text.source)])
     notes = Remarks() if notes is None else notes
@@ -362,7 +363,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     )
     if jobs and not any(job.status for job in jobs):
         reading.at(f"job {jobs[0].id}", jobs[0].line)
-        reading.wrong("has no Status that is known, nor has any other job")
+        reading.wrong("has no known Status, and no other job has one")
     reading.once("job", [(job.id, job.line) for job in jobs])
     for job in jobs:
         if job.unknown and job.status not in WAITING:
@@ -399,7 +400,9 @@ def _tell_dependents(job: SeenJob, jobs: Sequence[SeenJob], notes: Remarks) -> N
     named = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
     if waiting := [item.id for item in jobs if named.search(item.dependency)]:
         unknown = ", ".join(job.unknown)
-        notes.touch(f"job {job.id}, for which others wait: its {unknown} is not known", waiting)
+        notes.touch(
+            f"job {job.id}, on which other jobs depend: its {unknown} is not known", waiting
+        )
 
 
 def requirement(text: str) -> str:
@@ -416,7 +419,7 @@ def _of_json(
         if others and not any(pick(record, *columns(what)) for _, record in records):
             name = columns(what)[0]
             reading.at("RECORDS")
-            reading.wrong(f"have no {name}: give -o a list of fields with {name.lower()} in it")
+            reading.wrong(f"have no {name}: give -o a list of fields with {name.lower()}")
             return
     wanted, waiting = dict(needed()), 0
     lacking = dict(wanted)
@@ -425,14 +428,14 @@ def _of_json(
         if "ERROR" in record and "STAT" not in record:
             if not others:
                 reading.wrong(f"holds no job: {record['ERROR']}")
-            notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
+            notes.append(f"{text.source}: bjobs reports for one job only: {record['ERROR']}")
             continue
         id = _id(pick(record, *columns("id")), pick(record, *columns("index in its array")))
         bad, id = (id, "") if not _is_id(id) else ("", id)
         reading.at(f"job {id or _unnamed(number)}", None, Touched())
         if not id:
             id = _unnamed(number)
-            reading.unknown(f"JOBID {bad!r} is not an id of a job", name="JOBID")
+            reading.unknown(f"JOBID {bad!r} is not a job id", name="JOBID")
         for column, names in wanted.items():
             if any(name in record for name in names):
                 lacking.pop(column, None)
@@ -440,8 +443,8 @@ def _of_json(
         yield _job_of_json(id, record, reading, calendar)
     if waiting and lacking:
         notes.touch(
-            f"has no column {', '.join(lacking)}: it is not known what {waiting} waiting "
-            f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)",
+            f"has no column {', '.join(lacking)}: these requests of {waiting} pending "
+            f"job{'s' * (waiting > 1)} are unknown (give the fields to bjobs -o)",
             where=text.source,
             count=waiting,
         )
@@ -476,7 +479,7 @@ def _state(text: str, otherwise: str, reading: Reading) -> str:
     """Return the state of a job, "" for an unknown one."""
     if text in STATES:
         return text
-    reading.unknown(f"STAT {text!r} is not a state of a job: {otherwise}", name="STAT")
+    reading.unknown(f"STAT {text!r} is not a job state: {otherwise}", name="STAT")
     return ""
 
 
@@ -580,7 +583,7 @@ def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
         reading.unknown(
-            f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}: the number of its slots",
+            f"NALLOC_SLOT is {counted} and ALLOC_SLOT names {held} slots: the number of its slots",
             name="NALLOC_SLOT",
         )
 
@@ -636,7 +639,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
     reading.at(f"job {job.id}", reading.line, Touched())
     if job.id != id:
-        reading.unknown(f"Job {id!r} is not an id of a job", name="Job")
+        reading.unknown(f"Job {id!r} is not a job id", name="Job")
     job.status = _state(fields.get("Status", ""), "left out", reading)
     job.user = fields.get("User", "user")
     job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""

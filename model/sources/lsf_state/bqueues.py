@@ -205,7 +205,7 @@ def read_aps(text: Text, reading: Reading) -> dict[str, str]:
         id, printed = words[0], words[-1]
         reading.at(f"job {id}", number)
         if not values.is_name(id):
-            reading.lost(f"{id!r} is not an id of a job")
+            reading.lost(f"{id!r} is not a job id")
         elif printed == "-" or _VALUE.fullmatch(printed) or stated(printed):
             index = re.search(r"\[(\d{1,10})\](?=\s)", line)
             found[f"{id}[{index[1]}]" if index and "[" not in id else id] = printed
@@ -262,8 +262,8 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
         order = "first come, first served" if kept is None else "in the printed order"
         instance = kept or instance
         notes.touch(
-            f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, and nothing says by "
-            f"which formula: here these jobs go {order} (lsb.queues has it)"
+            f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, but no input gives "
+            f"the formula: these jobs are ordered {order} (lsb.queues has it)"
         )
     return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
 
@@ -398,7 +398,7 @@ def read_bqueues(text: Text, notes: Remarks | None = None) -> list[SeenQueue]:
     check_kind(text, "bqueues")
     reading = Reading(text, notes)
     queues = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
-    twice = ": bqueues cuts names short: give bqueues -w or bqueues -l"
+    twice = ": bqueues truncates names: give bqueues -w or bqueues -l"
     cut = {queue.name: twice for queue in queues if queue.cut}
     reading.once("queue", [(queue.name, None) for queue in queues], cut)
     return queues
@@ -454,7 +454,7 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
         queue = SeenQueue(name, long=True)
         reading.at(f"queue {queue.name}", start + 1, Touched(queues=(name,)))
         if not is_name(name):
-            reading.lost(f"{name!r} is not a name of a queue")
+            reading.lost(f"{name!r} is not a queue name")
             continue
         _block(queue, lines, start + 1, end, reading)
         yield queue
@@ -474,7 +474,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
         elif words and names:
             reading.at(f"queue {words[0]}", number, Touched(queues=(words[0],)))
             if not is_name(words[0]):
-                reading.lost(f"{words[0]!r} is not a name of a queue")
+                reading.lost(f"{words[0]!r} is not a queue name")
                 continue
             row = known_row(table_row(names, words), names, words, reading)
             queue = SeenQueue(words[0], cut=may_be_cut(words[0], header, "PRIO"))

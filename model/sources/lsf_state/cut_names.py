@@ -65,10 +65,10 @@ def _told(
     if found:
         pairs = [f"{short} is {name}" for short, name in found.items()]
         more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-        notes.append(f"{command} cuts names short: {', '.join(pairs[:3])}{more}")
+        notes.append(f"{command} truncates names: {', '.join(pairs[:3])}{more}")
     for short, longer in several.items():
         notes.touch(
-            f"{command} cuts names short: {short} may be {' or '.join(longer[:3])} "
-            "(-w has them whole)"
+            f"{command} truncates names: {short} may be {' or '.join(longer[:3])} "
+            "(-w prints them in full)"
         )
     return lambda name: found.get(name, name)

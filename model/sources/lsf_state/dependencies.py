@@ -113,7 +113,7 @@ class _OpenConditions:
             return replace(job, dependency="")
         rest = self._rest(condition, job)
         if rest is False:
-            self._note("a start condition (-w) that can never hold", job)
+            self._note("a start condition (-w) that can never be satisfied", job)
             return job
         return replace(job, dependency="" if rest is True else written(rest))
 

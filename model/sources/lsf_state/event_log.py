@@ -341,8 +341,8 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
     shown = _beyond_runlimit(jobs, moment.factors, base)
     if not shown and (base is None or base.params.family == "LSF"):
         notes.touch(
-            f"{these} are taken as written, though their records name a CPU factor ({factors}) by "
-            "which schedulers of the open family multiply them"
+            f"{these} are used as written; their records name a CPU factor ({factors}), by "
+            f"which OpenLava and volclava multiply them"
         )
         return
     for job in jobs:
@@ -387,7 +387,7 @@ def _beyond_runlimit(
     for job in jobs:
         limit, asked = most.get(job.queue), job.run_limit or 0
         if limit is not None and asked > limit >= asked / factors[job.id]:
-            return f"as RUNLIMIT of queue {job.queue} shows, which job {job.id} would exceed"
+            return f"because job {job.id} would otherwise exceed RUNLIMIT of queue {job.queue}"
     return ""
 
 

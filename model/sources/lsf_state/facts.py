@@ -97,7 +97,7 @@ def read_topology(text: Text, reading: Reading) -> tuple[dict[str, dict[str, int
             tree = _Tree()
             if not is_name(found[1]):
                 reading.at("host", number)
-                reading.lost(f"{found[1]!r} is not a name of a host")
+                reading.lost(f"{found[1]!r} is not a host name")
                 continue
             trees[found[1]] = tree
             reading.at(f"host {found[1]}", number, Touched(hosts=(found[1],)))
@@ -155,8 +155,8 @@ def with_units(
     before = len(notes.omissions)
     if unsure:
         text = (
-            "whether jobs may be bound to processors (AFFINITY of lsb.hosts) is not printed and "
-            "assumed: give bhosts -aff"
+            "whether jobs may be bound to processors (AFFINITY of lsb.hosts) is not printed: it "
+            "is assumed (give bhosts -aff)"
         )
         notes.touch(text, where="lshosts -T", hosts=unsure, resources=[AFFINITY])
     instance = replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
@@ -209,9 +209,7 @@ def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
 def tell_short(reading: Reading) -> None:
     """Note that a table with one line per pool lacks the guarantees by class."""
     reading.at("bresources -g", None, Touched())
-    reading.unknown(
-        "guaranteed pools, of which it does not print the guarantees (give bresources -g -l)"
-    )
+    reading.unknown("guaranteed pools without their guarantees (give bresources -g -l)")
 
 
 def _blocks(text: Text, head: str) -> Iterator[tuple[str, dict[str, str], int]]:
@@ -248,12 +246,21 @@ def classes_and_pools(
     for pool in pools:
         gone = [name for name in pool.hosts if name.removeprefix("~") not in known]
         if gone or pool.res_select or not pool.has_hosts:
-            why = f"{', '.join(gone)} is not a host" if gone else "what it has only files say"
-            notes.touch(f"guaranteed pool {pool.name} is not read: {why}", where="bresources -g")
+            why = (
+                f"{', '.join(gone)} is not a host"
+                if gone
+                else "its amounts are only in LSF's files"
+            )
+            notes.touch(
+                f"guaranteed pool {pool.name} is not modelled: {why}", where="bresources -g"
+            )
             continue
         for share in pool.distribution:
             if share.service_class not in listed:
-                text = f"who is in service class {share.service_class} only bsla says"
+                text = (
+                    f"the members of service class {share.service_class} are only in the "
+                    "output of bsla"
+                )
                 notes.touch(text, where="bresources -g")
                 listed[share.service_class] = ServiceClass(share.service_class)
         kept.append(replace(pool, loans=_loans_of_queues(pool.loans, here)))
@@ -339,8 +346,9 @@ class SiteFacts:
             name = printed.rstrip("/")
             if name not in known and (jobs or printed != name):
                 notes.touch(
-                    f"busers has a limit of {name}, which is the user of no job: a group, and no "
-                    "input says who the members are (bugroup -l does): the limit does not count"
+                    f"busers has a limit of {name}, which is not the user of any job; if it is "
+                    f"a group, no input gives its members (bugroup -l does): "
+                    "the limit is not applied"
                 )
 
     @property
@@ -366,7 +374,7 @@ class SiteFacts:
         for group in self.host_groups:
             there = tuple(name for name in group.members if name.lstrip("~") in known)
             if gone := [name for name in group.members if name not in there]:
-                notes.append(f"host group {group.name}: {', '.join(gone)} is not a host: left out")
+                notes.append(f"host group {group.name}: {', '.join(gone)} is not a host: omitted")
             if there:
                 groups.append(replace(group, members=there))
         listed = self.service_classes, self.pools
@@ -496,7 +504,7 @@ def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
         touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
         reading.at(f"group {group.name}", group.lines.get(members, group.line), touched)
         if not values.is_name(group.name):
-            reading.lost(f"{group.name!r} is not a name of a group")
+            reading.lost(f"{group.name!r} is not a group name")
             continue
         for word in [word for word in group.words if not set(word) & set("[](),")]:
             reading.value(members, word.lstrip("~").rstrip("/"), values.name)

@@ -13,7 +13,7 @@ from .values import Text
 EMPTY = "empty"
 ARCHIVE = "an archive or a compressed file: unpack it in the folder"
 BINARY = "not a text"
-UNKNOWN = "not the output of a command that this import reads"
+UNKNOWN = "not the output of a known command"
 COPY = "another file has the same listing"
 SAYS_LESS = "a shorter form of a listing that another file has"
 #: Reasons for which a listing in a file may have gone unread.

@@ -72,7 +72,9 @@ def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
         for key in _unreadable(entry):
             mark = draft.marks.get(("limits", index, key))
             reading.line = None if mark is None else mark.place.line
-            reading.unknown(f"{key}: {str(entry.pop(key))!r} is not an amount, nor names", name=key)
+            reading.unknown(
+                f"{key}: {str(entry.pop(key))!r} is neither an amount nor a list of names", name=key
+            )
         if set(reading.names) - _AMOUNTS or not entry.keys() & _AMOUNTS:
             continue  # with another scope it would bind others
         found.append(limit_of(LimitEntry.model_validate(entry), index, findings))
@@ -247,7 +249,10 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
     before = len(notes.omissions)
     for (name, kind), bound in named.items():
         shown = f"{', '.join(sorted(bound)[:3])}{' and others' if len(bound) > 3 else ''}"
-        text = f"limit {name} binds {shown}: whether it binds more {kind} only blimits -c tells"
+        text = (
+            f"limit {name} applies to {shown}: only blimits -c shows whether it applies to "
+            f"more {kind}"
+        )
         if kind == "hosts":
             rest = [h.name for h in instance.cluster.hosts if h.name not in bound]
             if rest:
@@ -281,7 +286,7 @@ def without_strangers(
         names = tuple(name for name in scope.names if name in known)
         if names != scope.names:
             gone = ", ".join(name for name in scope.names if name not in known)
-            notes.append(f"limit {limit.name}: {gone} is not a host: left out")
+            notes.append(f"limit {limit.name}: {gone} is not a host: omitted")
         if names:
             excluded = tuple(name for name in scope.excluded if name in known)
             found.append(replace(limit, hosts=Scope(names, scope.each, excluded)))

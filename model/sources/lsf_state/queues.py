@@ -61,7 +61,7 @@ def own_fields(seen: SeenQueue, notes: Remarks) -> dict[str, Any]:
         if name in CHANGES_ANSWERS:
             _tell_of_other_parameters(name, "Y", seen.name, notes, shared=shared)
         elif name not in _POLICIES and re.fullmatch(r"[A-Z][A-Z_]{3,}", name):
-            text = f"policy {name} (queue {seen.name}) is not known here"
+            text = f"policy {name} (queue {seen.name}) is not known"
             notes.touch(text, queues=(seen.name,))
     return found
 
@@ -99,7 +99,7 @@ def _tell_of_other_parameters(
         return
     if name not in CHANGES_ANSWERS:
         if name != "CHUNK_JOB_SIZE" or text not in ("0", "1"):
-            notes.touch(f"{name} = {text[:_SHOWN]} ({where}) is not known here", queues=queues)
+            notes.touch(f"{name} = {text[:_SHOWN]} ({where}) is not known", queues=queues)
         return
     effect = effect_of(name, text, {"queues": queues} if queues else {})
     # Preemption is named by the policies of the queues.
@@ -133,7 +133,7 @@ def merged_queues(
     bare = sorted(set(used) - known - set(shown) - {""})
     if bare and (known or shown):
         notes.touch(
-            f"jobs name {', '.join(bare)}, which no queue is: added without parameters",
+            f"jobs name {', '.join(bare)}, which no input describes: added without parameters",
             queues=bare,
         )
     queues = (
@@ -154,13 +154,13 @@ def merged_queues(
     for item in new_queues:
         if "APS_PRIORITY" in item.policies and item.absolute is None and not _is_grouped(item):
             notes.touch(
-                f"queue {item.name} has APS_PRIORITY, and nothing says by which formula: here its "
-                "jobs go first come, first served (lsb.queues has it)"
+                f"queue {item.name} has APS_PRIORITY, but no input gives the formula: its jobs "
+                f"are ordered first come, first served (lsb.queues has it)"
             )
         if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
             notes.touch(
-                f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
-                "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
+                f"queue {item.name} is {' and '.join(words)}: answers may differ, since bqueues "
+                f"does not name the other queues: no preemption is assumed (lsb.queues has them)"
             )
     _tell(queues, new_queues, shown, notes)
     names = {queue.name for queue in queues}
@@ -198,8 +198,8 @@ def _tell(
     """Note missing facts of queues, and their printed states."""
     if short := [queue.name for queue in new_queues if not queue.long]:
         notes.touch(
-            f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
-            "taken as none and as all (bqueues -l has them)",
+            f"bqueues gives no limits, policies, users and hosts of {', '.join(short)}: no "
+            f"limits and policies, all users and hosts are assumed (bqueues -l has them)",
             count=len(short),
         )
     for item in shown.values():
@@ -207,8 +207,8 @@ def _tell(
             notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")
         if item.closed:
             notes.append(
-                f"queue {item.name} is {item.status}: it takes no jobs, those that wait there "
-                "still start"
+                f"queue {item.name} is {item.status}: it accepts no new jobs; its pending jobs "
+                f"still start"
             )
     for queue in queues:
         state = shown.get(queue.name)
@@ -218,8 +218,8 @@ def _tell(
             and not (queue.dispatch_window or queue.run_window)
         ):
             notes.touch(
-                f"queue {queue.name} is {state.status}: none of its jobs starts now, and no input "
-                "says when its windows are (bqueues -l has them)",
+                f"queue {queue.name} is {state.status}: none of its jobs starts now, and no "
+                f"input gives its windows (bqueues -l has them)",
                 queues=(queue.name,),
             )
 
@@ -229,8 +229,8 @@ def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQu
     unknown = [name for name in queue.queue_group if name not in known]
     if unknown and not _is_grouped(queue):
         notes.append(
-            f"queue {queue.name}: QUEUE_GROUP names {', '.join(unknown)}, which nothing "
-            "describes: not in the group"
+            f"queue {queue.name}: QUEUE_GROUP names {', '.join(unknown)}, which no input "
+            f"describes: omitted from the group"
         )
     kept = tuple(name for name in queue.queue_group if name in known)
     queue = replace(queue, queue_group=kept)
@@ -238,8 +238,8 @@ def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQu
     if not unknown or _is_listed(queue):
         return queue
     notes.append(
-        f"queue {queue.name}: FAIRSHARE_QUEUES names {', '.join(unknown)}, which nothing "
-        "describes: left out of the set"
+        f"queue {queue.name}: FAIRSHARE_QUEUES names {', '.join(unknown)}, which no input "
+        f"describes: omitted from the set"
     )
     kept = tuple(name for name in queue.fairshare_queues if name in known)
     return replace(queue, fairshare_queues=kept)
@@ -252,7 +252,8 @@ def _differences(queue: Queue, seen: SeenQueue) -> list[str]:
         ("JL/U", queue.user_slots, seen.user_slots),
     )
     return [
-        f"queue {queue.name}: bqueues says {name} {now}, the site {configured}: left as it is"
+        f"queue {queue.name}: bqueues reports {name} {now}, the site {configured}: the value of "
+        f"the site is used"
         for name, configured, now in pairs
         if now is not None and now != configured
     ]
@@ -275,14 +276,14 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         unknown += [name for name in excluded if base.cluster.expand(name) is None]
         if unknown:
             notes.touch(
-                f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which nothing describes: "
-                "taken as all hosts",
+                f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which no input "
+                f"describes: all hosts are assumed",
                 queues=(seen.name,),
             )
             wanted, excluded = (), ()
     users = tuple(name.rstrip("/") for name in seen.users.split())
     if any(name.endswith("/") for name in seen.users.split()) and not base.groups:
-        text = f"queue {seen.name}: USERS names groups, which nothing describes: not checked"
+        text = f"queue {seen.name}: USERS names groups, which no input describes: not checked"
         notes.touch(text, queues=(seen.name,))
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
@@ -376,9 +377,9 @@ def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str,
     unknown = [name for name, _ in shares if name.endswith("@") and name[:-1] not in groups]
     if unknown:
         notes.append(
-            f"queue {seen.name}: USER_SHARES names {', '.join(unknown)}, and nothing says who "
-            "the members are: users without another share are taken for them, nobody where there "
-            "is one for others or default"
+            f"queue {seen.name}: USER_SHARES names {', '.join(unknown)}, whose members no input "
+            f"gives: users without another share count as members, and no user "
+            "if others or default has a share"
         )
     return tuple(shares) or None
 
@@ -393,7 +394,7 @@ def _partitions(
 ) -> tuple[HostPartition, ...]:
     if base.partitions:
         for name in sorted({item.name for item in seen} - {item.name for item in base.partitions}):
-            notes.append(f"the site has no host partition {name}: left out")
+            notes.append(f"the site has no host partition {name}: omitted")
         return base.partitions
     return tuple(
         HostPartition(

@@ -119,7 +119,10 @@ def with_reservations(
     for item in seen:
         ids = [job.id for job in pending if job.reservation == item.name]
         if item.open is None and ids:
-            text = "only brsvs -l tells whether its jobs continue after it: taken for closed"
+            text = (
+                "only brsvs -l shows whether its jobs continue after it: a closed "
+                "reservation is assumed"
+            )
             notes.touch(f"advance reservation {item.name}: {text}", ids, where="brsvs")
     return replace(
         instance,

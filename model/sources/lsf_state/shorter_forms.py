@@ -87,7 +87,7 @@ def _more(
             ignored.add(text.source, SAYS_LESS)
             continue
         names = [name_of(item) for item in new]
-        notes.append(f"only {file} lists {some(names)}: taken from there")
+        notes.append(f"only {file} lists {some(names)}: that file is used")
         notes += own
         notes.omissions += own.omissions
         found += new

@@ -31,8 +31,8 @@ def _tell_thresholds(instance: Instance, notes: Remarks) -> None:
         lacking = sorted({*queue.thresholds.sched, *queue.thresholds.stop} - given)
         if lacking:
             notes.touch(
-                f"no input says how much {', '.join(lacking)} hosts have: the thresholds "
-                f"(loadSched, loadStop) of queue {queue.name} do not count (give bhosts -l)",
+                f"no input gives {', '.join(lacking)} of hosts: the thresholds (loadSched, "
+                f"loadStop) of queue {queue.name} are not applied (give bhosts -l)",
                 queues=(queue.name,),
             )
 

@@ -99,7 +99,7 @@ def seconds(text: str) -> float | None:
         return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
     if found := _SECONDS.fullmatch(word):
         return float(found[1])
-    raise ValueError(f"{text.strip()!r} is not a time: 120 second(s) or h:mm:ss")
+    raise ValueError(f"{text.strip()!r} is not a time such as 120 second(s) or 0:02:00")
 
 
 def limit(text: str) -> int | None:
@@ -180,7 +180,7 @@ def allocation(text: str) -> dict[str, int]:
         if not star:
             count, name = "1", word
         if not re.fullmatch(r"[1-9]\d{0,8}", count) or not name:
-            raise ValueError(f"{word!r} is not a host: hostA or 4*hostA")
+            raise ValueError(f"{word!r} is not a host such as hostA or 4*hostA")
         found[check_name(name)] = found.get(name, 0) + int(count)
     return found
 

@@ -116,7 +116,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     notes = Remarks()
     if not seen.nodes:
         raise InputError(
-            "no input says which nodes there are: give sinfo --json (22.05) or scontrol show node"
+            "no input lists the nodes: give sinfo --json (22.05) or scontrol show node"
         )
     notes += seen.ignored.sentences()
     for text in seen.missing:
@@ -219,7 +219,7 @@ class _SlurmJobs:
             ]
             if unequal:
                 self.notes.touch(
-                    f"more {_shown(kind)} are in use on {some(unequal)} than the running jobs hold",
+                    f"more {_shown(kind)} are in use on {some(unequal)} than the running jobs have",
                     hosts=unequal, resources=(_counted(kind),),
                 )  # fmt: skip
 
@@ -234,7 +234,7 @@ class _SlurmJobs:
             wanted.update(job.gres_held, *held)
         for kind in sorted(_kinds(wanted).intersection(PARTS_OF_GPUS)):
             if names := [node.name for node in self.seen.nodes if count_of(node.gres, kind)]:
-                text = f"which GPUs of {some(names)} have the {kind} of its jobs"
+                text = f"which GPUs of {some(names)} belong to the {kind} of its jobs"
                 self.notes.touch(text, hosts=names, resources=("gpu",))
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
@@ -292,8 +292,8 @@ class _SlurmJobs:
             unknown = [name for name, count in held.items() if not count]
             if len(unknown) > 1:
                 self.notes.touch(
-                    f"CPUs of job {job.full_id} by node: shared out by what its nodes have in use "
-                    "(give squeue --json or scontrol show job -d)", hosts=unknown
+                    f"CPUs of job {job.full_id} by node: estimated from the use of its nodes "
+                    f"(give squeue --json or scontrol show job -d)", hosts=unknown
                 )  # fmt: skip
         totals = {job.full_id: job.size.cpus for job in running}
         found = shared_out(listed, totals, self.facts.nodes, self.facts.unit)
@@ -337,7 +337,7 @@ class _SlurmJobs:
                 else:
                     uses.append(f"mem={most:g}/host")
                     self.notes.touch(
-                        f"memory of job {seen.full_id} differs by node: taken as {most:g} MB on "
+                        f"memory of job {seen.full_id} differs by node: {most:g} MB is assumed on "
                         "each", hosts=tuple(allocation), resources=("mem",)
                     )  # fmt: skip
             else:
@@ -360,7 +360,7 @@ class _SlurmJobs:
         by_socket = dict(seen.named).get("tres per socket", "")
         if not share and by_socket:
             self.notes.touch(
-                f"GPUs of job {seen.full_id} ({by_socket} of a socket): it is taken to hold none",
+                f"GPUs of job {seen.full_id} ({by_socket} of a socket): no GPUs are assumed",
                 hosts=tuple(allocation), resources=("gpu",),
             )  # fmt: skip
         return share
@@ -381,7 +381,7 @@ class _SlurmJobs:
             less = [name for name, count in by_node.items() if count < share]
         if less:
             self.notes.touch(
-                f"{_shown(kind)} of job {seen.full_id} by node: taken as {share} on each",
+                f"{_shown(kind)} of job {seen.full_id} by node: {share} on each is assumed",
                 hosts=tuple(less), resources=(_counted(kind),),
             )  # fmt: skip
         self.held.update(dict.fromkeys(((name, kind) for name in allocation), share))
@@ -457,7 +457,7 @@ class _SlurmJobs:
         if seen.het:
             notes.append(
                 f"that the components of heterogeneous job {seen.het} start together: each is "
-                "planned by itself, as in a cycle of Slurm"
+                f"planned separately, as in a cycle of Slurm"
             )
         group = self.groups.of(seen)
         planned = () if group is None else tuple(omitted_of(group, seen))
@@ -588,7 +588,7 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     ):  # fmt: skip
         unequal = [name for name, n in of_nodes.items() if n is not None and round(n) != used[name]]
         if unequal:
-            text = f"nodes say otherwise than the running jobs {what} in use: {some(unequal)}"
+            text = f"nodes and running jobs disagree on {what} in use: {some(unequal)}"
             notes.touch(text, hosts=unequal, resources=only)
     held: Counter[str] = Counter()
     for job in filter(is_running, seen.jobs):
@@ -597,7 +597,7 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     for name, layers in seen.licences_by_name().items():
         if any(item.nodes for item in layers):
             shown = ", ".join(f"{item.total:g} on {item.nodes}" for item in layers)
-            found = [f"hierarchical licence {name} ({shown}): taken as one pool"]
+            found = [f"hierarchical licence {name} ({shown}): modelled as one pool"]
         else:
             item = layers[-1]
             others = item.used - held[name]
@@ -605,8 +605,8 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
             found = found if item.reserved else []
             if others > 0:
                 found.append(
-                    f"{others:g} of {item.total:g} licences {name} are in use by no job that was "
-                    "read"
+                    f"{others:g} of {item.total:g} licences {name} are in use, but by no job "
+                    f"that was read"
                 )
         for text in found:
             notes.touch(text, resources=(licence_name(name),))

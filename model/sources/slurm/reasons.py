@@ -92,8 +92,8 @@ class ReadOfSlurm:
             return self._lacks_nodes(job)
         if word in _EXPLAINED_BY:
             what, holds = _EXPLAINED_BY[word]
-            return "" if holds(self, job) else f"no input has {what}"
-        return "nothing that was read explains it"
+            return "" if holds(self, job) else f"no input gives {what}"
+        return "no input explains it"
 
     def held_alike(self, job: SlurmJob) -> Iterator[SlurmJob]:
         """Yield the jobs that the reason of a job holds back: of a limit, all that share it."""

@@ -62,7 +62,7 @@ def _classes(rows: GuaranteeRows, pool: MeasuredPool, job: Job, own: str) -> Ite
         change = of_job(job, then, words, now, ("-sla", name))
         cause = (
             f"guaranteed pool {pool.pool.name} keeps {amount:g} {_unit(pool.pool)} for service "
-            f"class {name}, which takes job {job.id}, and the job does not name it"
+            f"class {name}, which accepts job {job.id}, but the job does not name it"
         )
         yield Probe("service class", cause, (change,))
 
@@ -77,7 +77,7 @@ def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> It
     """Yield changes of LOAN_POLICIES that deny the job idle guaranteed resources."""
     pool = rows.pools[number].pool
     policy = pool.loans
-    keeps = f"guaranteed pool {pool.name} keeps what its owners leave idle"
+    keeps = f"guaranteed pool {pool.name} reserves resources that its owners leave idle"
     if policy is None or not policy.takes(job.queue):
         wider = LoanPolicy((job.queue,))
         if policy is not None:
@@ -124,7 +124,7 @@ def _duration(
     span = _span(instance, job)
     runs = "has no run limit" if span is None else f"may run for {duration_text(span)}"
     cause = (
-        f"guaranteed pool {pool.name} has loans for jobs of at most "
+        f"guaranteed pool {pool.name} has loans only for jobs of at most "
         f"{duration_text(policy.duration)}, and job {job.id} {runs}: DURATION of LOAN_POLICIES"
     )
     minutes = policy.duration // MINUTE
@@ -160,7 +160,7 @@ def _distribution(
         )
         cause = (
             f"guaranteed pool {pool.pool.name} keeps {amount:g} {_unit(pool.pool)} for service "
-            f"class {name}, whose jobs use and want {needed:g}: DISTRIBUTION = "
+            f"class {name}, whose jobs use and request {needed:g}: DISTRIBUTION = "
             f"{distribution_text(pool.pool.distribution)}"
         )
         yield Probe(KIND, cause, steps)
@@ -228,7 +228,7 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
     empty = "(empty: no window)"
     for key, field in (("DISPATCH_WINDOW", "dispatch_window"), ("RUN_WINDOW", "run_window")):
         if window := getattr(queue, field):
-            cause = f"queue {queue.name} starts jobs in its window only: {key} = {window}"
+            cause = f"queue {queue.name} starts jobs only in its window: {key} = {window}"
             change = line(queue, key, empty, window, "", **{field: ""})
             yield Probe("dispatch window", cause, (change,))
     windows = ((host.windows, host.name) for host in instance.cluster.hosts if host.windows)
@@ -344,7 +344,7 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
             yield _raised("user limit", cause, user, "MAX_JOBS", "max_slots", most, numbers)
         if (per := user.processor_slots) is not None:
             change = line(user, "JL/P", "- (no limit)", f"{per:g}", processor_slots=None)
-            cause = f"{whose} may use few slots a processor: {change.now}"
+            cause = f"{whose} may use only a few slots per processor: {change.now}"
             yield Probe("user limit", cause, (change,))
 
 
@@ -370,7 +370,7 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
     if (per := queue.processor_slots) is not None:
         none = "(empty: no limit)"
         change = line(queue, "PJOB_LIMIT", none, f"{per:g}", processor_slots=None)
-        cause = f"jobs of queue {queue.name} may use few slots a processor: {change.now}"
+        cause = f"jobs of queue {queue.name} may use only a few slots per processor: {change.now}"
         yield Probe("queue limit", cause, (change,))
     if queue.slots is not None:
         least, usual, top = queue.slots
@@ -379,7 +379,9 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
             " ".join(str(number) for number in sizes if number is not None)
             for sizes in (queue.slots, wider)
         )
-        cause = f"queue {queue.name} takes jobs of some sizes only: TASKLIMIT (PROCLIMIT) = {shown}"
+        cause = (
+            f"queue {queue.name} accepts only jobs of some sizes: TASKLIMIT (PROCLIMIT) = {shown}"
+        )
         yield Probe("queue limit", cause, (line(queue, "TASKLIMIT", text, shown, slots=wider),))
     for pool in pools(instance):
         if queue.name not in pool.queues or (most := pool.max_slots) is None:
@@ -472,7 +474,7 @@ def _advance_reservations(instance: Instance) -> Iterator[Probe]:
 
         slots = counted(sum(item.slots.values()), "slot")
         change = SettingChange("command of the administrator", f"brsvdel {item.name}", without)
-        cause = f"advance reservation {item.name} keeps {slots} for itself"
+        cause = f"advance reservation {item.name} reserves {slots}"
         yield Probe("advance reservation", cause, (change,))
 
 
@@ -483,7 +485,7 @@ def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:
         return
     lasts = duration_text(current * params.mbd_sleep_time)
     cause = (
-        f"a host that has taken a job takes no other for {current} dispatch cycles ({lasts}): "
+        f"a host accepts no other job for {current} dispatch cycles ({lasts}) after a dispatch: "
         f"{key} = {current}"
     )
     numbers = [n for n in (240, 120, 60, 30, 20, 10, 5, 2, 1, 0) if n < current]

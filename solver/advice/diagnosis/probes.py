@@ -255,7 +255,7 @@ def together(parts: Sequence[Probe]) -> Probe:
         return parts[0]
     cause = "; ".join(part.cause for part in parts[:MAX_CAUSES])
     if len(parts) > MAX_CAUSES:
-        cause += f"; and {len(parts) - MAX_CAUSES} more of the kind"
+        cause += f"; and {len(parts) - MAX_CAUSES} more causes of this kind"
     whole = joined(*(part.steps[-1] for part in parts))
     return Probe(
         parts[0].kind,
@@ -454,7 +454,7 @@ def _no_reservation(instance: Instance, queue: Queue, need: JobInLine, enough: i
     others = instance.reserve_cycles is not None
     whose = f"queue {queue.name} reserves no slots" if others else "no queue reserves slots"
     cause = (
-        f"{whose} for jobs that wait: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
+        f"{whose} for pending jobs: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
         f"queue {queue.name}"
     )
     key = "RESOURCE_RESERVE" if need.memory else "SLOT_RESERVE"
@@ -463,8 +463,8 @@ def _no_reservation(instance: Instance, queue: Queue, need: JobInLine, enough: i
 
 def _memory_not_reserved(queue: Queue, cycles: int, enough: int) -> Probe:
     cause = (
-        f"queue {queue.name} reserves slots but no memory for jobs that wait: SLOT_RESERVE is set "
-        "and RESOURCE_RESERVE is not"
+        f"queue {queue.name} reserves slots but no memory for pending jobs: SLOT_RESERVE is set "
+        f"and RESOURCE_RESERVE is not"
     )
     numbers = (cycles, *round_from(cycles, enough))
     return Probe("memory not reserved", cause, _reserve(queue, "RESOURCE_RESERVE", numbers))
@@ -472,8 +472,8 @@ def _memory_not_reserved(queue: Queue, cycles: int, enough: int) -> Probe:
 
 def _no_backfill(queue: Queue) -> Probe:
     cause = (
-        f"queue {queue.name} has no BACKFILL: its jobs may not use slots that are reserved for "
-        "jobs before them, not even in gaps that are long enough"
+        f"queue {queue.name} has no BACKFILL: its jobs cannot use slots that are reserved for "
+        f"jobs before them, even if they end in time"
     )
     return Probe("no backfill", cause, (line(queue, "BACKFILL", "Y", whatif="Y", backfill=True),))
 
@@ -493,14 +493,14 @@ def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
         return
     if today:
         cause = (
-            f"only the first {today} jobs in line get a future allocation, and it is number "
-            f"{rank}: {key} = {today}"
+            f"only the first {today} jobs of the dispatch order get a future allocation, and it "
+            f"is number {rank}: {key} = {today}"
         )
         yield Probe("too few reservations", cause, steps)
         return
     cause = (
-        "greedy reservation takes slots as they come free, without a look at hosts or at when the "
-        f"others end: {key} is not set"
+        "greedy reservation reserves slots as they are released, regardless of hosts and of "
+        f"later ends: {key} is not set"
     )
     yield Probe("greedy estimate", cause, steps)
 

@@ -139,7 +139,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class WaitingJob:
-    """A job that waits longer than its slots make it wait."""
+    """A job that waits longer than its slots require."""
 
     job: str
     slots: int
@@ -282,7 +282,7 @@ class Diagnosis(JobTable[WaitingJob]):
             for item in self.jobs
             for remedy in item.remedies
         ]
-        head = ("job", "", "cause", "what helps", "starts in", "sooner by")
+        head = ("job", "", "cause", "what helps", "starts in", "earlier by")
         return html_table(f"{len(self.starving)} of {self.pending} waiting jobs starve", head, rows)
 
 
@@ -448,28 +448,26 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
         names = _jobs([item.job for item in starving])
         return f"{len(starving)} of {counted(found.pending, 'waiting job')} {verb}: {names}."
     if found.cut:
-        return (
-            "Stopped before everything had been looked at; nothing that starves was found so far."
-        )
+        return "Stopped before everything was examined; no starving job was found so far."
     if not found.pending:
-        return "Nothing starves: no job waits."
+        return "Nothing starves: no job is pending."
     if unsure := [item for item in found.omissions if item.jobs != ()]:
         jobs = list(dict.fromkeys(job for item in unsure for job in item.jobs or ()))
         whom = _jobs(jobs) if all(item.jobs for item in unsure) else "the jobs"
-        return f"No job is seen to starve, but not everything is considered of {whom} (below)."
+        return f"No starving job was found, but not everything of {whom} is modelled (below)."
     who = f"each of the {found.pending} waiting jobs"
     who = "the one waiting job" if found.pending == 1 else who
-    text = f"Nothing starves: {who} starts about when its slots are first free in its turn."
+    text = f"Nothing starves: {who} starts about when its slots are first free in dispatch order."
     if unexplained:
         some = _some_of(found, unexplained)
         return (
-            f"Nothing starves by the configuration. {some} longer than its slots make it wait, and "
-            "no single change that was tried helps (below)."
+            f"Nothing starves because of the configuration. {some} longer than its slots "
+            f"require, and no single change that was tried helps (below)."
         )
     if waiting:
         some = f"{waiting} of them wait{'s' * (waiting == 1)}"
         some = "It waits" if found.pending == 1 else some
-        text += f" {some} long for something that one change would lift (below)."
+        text += f" {some} long for a reason that one change would remove (below)."
     return text
 
 
@@ -495,20 +493,20 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
     changes = f" and under {counted(found.tried, 'change')}, each alone" if found.tried else ""
     yield (
         f"How this was found: the scheduler was simulated from now on, as configured{changes}. "
-        "Jobs run to their run limits and no new jobs come."
+        f"Jobs run to their run limits, and no new jobs arrive."
     )
     if verdicts:
         cycle = duration_text(clock.instance.params.mbd_sleep_time)
         yield (
-            "Times are to the minute. A job starts in a dispatch cycle, some time after what it "
-            f"waits for has happened: cycles are {cycle} apart or less."
+            "Times are to the minute. A job starts in the next dispatch cycle after its "
+            f"resources are released; cycles are at most {cycle} apart."
         )
     if found.forecast and found.run_by:
-        yield f"Likely starts are by the history, run by {found.run_by}."
+        yield f"Likely starts are medians by the history, simulated by {found.run_by}."
     yield from found.notes
     yield from sentences(found.omissions)
     if found.cut:
-        yield "Cut short by the limit: more may starve, and more may help."
+        yield "Truncated by the limit: more jobs may starve, and more changes may help."
 
 
 def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
@@ -544,7 +542,7 @@ def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
     other = [item.job for item in others if item.job not in alike]
     word = "starves" if first.starves else "waits, but does not starve"
     if not first.starves and not first.remedies:
-        word = "waits longer than its slots make it wait"
+        word = "waits longer than its slots require"
     also = f", and so {'does' if len(alike) == 1 else 'do'}"
     if nowhere:
         word, also = "cannot start on this cluster", ", nor can"
@@ -582,7 +580,7 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
         then = clock.at(item.remedies[0].start)
         yield f"As the cluster is configured it {starts}; with one change it would start {then}."
         return
-    later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
+    later = "" if item.excess is None else f", {lasting(item.excess)} later than necessary"
     sign = ";" if item.simulated is None else ":"
     yield f"As the cluster is configured it {starts}{later}{sign} {_together(clock, item)}."
 
@@ -618,7 +616,7 @@ def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
 #: Messages for a job that does not start as configured, by state.
 _NO_START: Mapping[State, str] = {
     "starts": "does not start",
-    "starts if": "starts once something else happens",
+    "starts if": "starts once another event occurs",
     "unknown end": "has no known start",
     "impossible": "cannot start",
     "not examined": "was not examined",
@@ -642,8 +640,8 @@ def _passed(item: WaitingJob) -> Iterator[str]:
         many = len(item.overtaken) > 1
         start = "start" if many else "starts"
         yield (
-            f"{counted(len(item.overtaken), 'job')} behind it in line ({who}) {start} before it, "
-            "on its slots and past that time."
+            f"{counted(len(item.overtaken), 'job')} behind it in the dispatch order ({who}) "
+            f"{start} before it, on its slots and beyond that time."
         )
     if behind:
         also = "also " if item.overtaken else ""
@@ -654,9 +652,9 @@ def _passed(item: WaitingJob) -> Iterator[str]:
 
 def _likely(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     if item.likely is not None and item.likely.likely is not None:
-        text = f"By the history it starts {clock.at(item.likely.likely)} as often before as after"
+        text = f"By the history, the median start is {clock.at(item.likely.likely)}"
         if item.likely.nine_in_ten_by is not None:
-            text += f", and nine times in ten by then: {clock.at(item.likely.nine_in_ten_by)}"
+            text += f", and the 90th percentile is {clock.at(item.likely.nine_in_ten_by)}"
         yield f"{text}."
 
 
@@ -668,20 +666,20 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
             f"the first remedy {clock.at(best.start)}."
         )
     if len(others) > MAX_NAMED:
-        yield f"The same holds for {counted(len(others) - MAX_NAMED, 'more job')}."
+        yield f"Likewise for {counted(len(others) - MAX_NAMED, 'more job')}."
 
 
 def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
     """Return a remedy of a job in words."""
     gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
-        gives += f", {lasting(remedy.gain)} sooner"
+        gives += f", {lasting(remedy.gain)} earlier"
     elif remedy.gain is not None:
         gives += f", {lasting(-remedy.gain)} later" if remedy.gain <= -SAME else ", as before"
     if remedy.slot_hours and remedy.gain is not None and remedy.gain >= SAME:
         gives += f" ({remedy.slot_hours:.1f} slot-hours)"
     if remedy.reaches and item.starves:
-        gives += ": the earliest that it can" if item.proved else ": when its slots are free"
+        gives += ": its earliest possible start" if item.proved else ": when its slots are free"
     if (
         remedy.likely is not None
         and remedy.likely.likely is not None
@@ -690,7 +688,7 @@ def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
         gives += f"; by the history likely {clock.at(remedy.likely.likely)}"
     if remedy.cost.lost:
         lost = some(remedy.cost.lost, MAX_NAMED)
-        gives = f"By it {lost} would never start. {gives}"
+        gives = f"With it, {lost} would never start. {gives}"
     lines = tuple(map(_shortened, remedy.lines)) or (f"{remedy.where}: {remedy.setting}",)
     costs, whose = cost_text(remedy.cost), cost_details(remedy.cost)
     return Advised(lines, remedy.takes_effect, f"{gives}.", costs, whose, remedy.whatif)
@@ -715,7 +713,7 @@ def cost_text(cost: RemedyCost) -> str:
         return f"{' '.join(_with_and_without_start(cost, whose))}{again}"
     if not cost.longer and not cost.sooner:
         start = "all start" if many else "it starts"
-        return f"It costs {whose} nothing: {start} as before.{again}"
+        return f"It does not delay {whose}: {start} as before.{again}"
     return f"{_cap(whose)} {_mean(cost, many)}.{again}"
 
 
@@ -731,13 +729,13 @@ def _mean(cost: RemedyCost, many: bool) -> str:
 def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
     """Yield the cost if some jobs never start, which no mean expresses."""
     if cost.jobs == cost.neither == 1:
-        yield f"{_cap(whose)} starts neither way."
+        yield f"{_cap(whose)} does not start with or without it."
         return
     told = []
     if cost.lost:
         told.append(f"{some(cost.lost, MAX_NAMED)} would never start")
     if cost.won:
-        told.append(f"{some(cost.won, MAX_NAMED)} would start, and would not without it")
+        told.append(f"{some(cost.won, MAX_NAMED)} would start only with it")
     if cost.neither:
         told.append(f"{cost.neither} start{'s' * (cost.neither == 1)} neither way")
     yield f"Of {whose} {'; '.join(told)}."
@@ -754,7 +752,7 @@ def _begun_anew(cost: RemedyCost) -> str:
         return ""
     verb = "begins" if len(cost.begin_anew) == 1 else "begin"
     who = some(cost.begin_anew, MAX_NAMED)
-    return f" {who} {verb} anew, which loses {cost.work_lost:.1f} slot-hours of work."
+    return f" {who} {verb} again, which loses {cost.work_lost:.1f} slot-hours of work."
 
 
 def cost_details(cost: RemedyCost) -> str:
@@ -762,7 +760,7 @@ def cost_details(cost: RemedyCost) -> str:
     if not cost.longer and not cost.sooner:
         return ""
     more = "more" if cost.slot_hours >= 0 else "less"
-    text = f"In all {abs(cost.slot_hours):.1f} slot-hours {more}"
+    text = f"In total, {abs(cost.slot_hours):.1f} slot-hours {more}"
     if cost.longer:
         text += f"; longer: {_changes(cost.longer)}"
     if cost.sooner:

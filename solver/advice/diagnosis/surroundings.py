@@ -66,7 +66,7 @@ def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
     )
     if shut:
         whom = "it" if len(hosts) == 1 else "them"
-        cause += f" (badmin hhist {' '.join(names[:MAX_ASKED])} says who closed {whom})"
+        cause += f" (badmin hhist {' '.join(names[:MAX_ASKED])} shows who closed {whom})"
     change = SettingChange(
         "command of the administrator" if shut else "repair",
         f"badmin hopen {' '.join(names)}" if shut else f"bring back {', '.join(names)}",
@@ -87,7 +87,7 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     if own := queue.res_req:
         change = line(queue, "RES_REQ", "(empty: no requirement)", own, "", res_req="")
         kind = "memory" if "rusage" in own and "mem" in own else "requirement"
-        cause = f"queue {queue.name} asks for {own} for each of its jobs (RES_REQ)"
+        cause = f"queue {queue.name} requests {own} for each of its jobs (RES_REQ)"
         yield Probe(kind, cause, (change,))
     here, every = queue_hosts(instance.cluster, queue), instance.cluster.hosts
     if len(here) < len(every):
@@ -321,7 +321,7 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
                 steps.append(joined(limit, again))
         cause = (
             f"running jobs of one user, {user}, hold {slots} of the {total} slots it could use; "
-            f"nothing in queue {name} limits one user (UJOB_LIMIT)"
+            f"queue {name} has no limit for one user (UJOB_LIMIT)"
         )
         if steps:
             yield Probe("running jobs of one user", cause, tuple(steps))
@@ -398,12 +398,12 @@ def _memory(instance: Instance, job: Job) -> Iterator[Probe]:
         for amount in (*ladder(asked), 1):
             edited = edit(amount)
             text = f"rusage[{section(edited, 'rusage')}]"
-            steps.append(_asked(job, edited, f"ask for less: {text}"))
+            steps.append(_asked(job, edited, f"request less: {text}"))
         cause = f"job {job.id} waits for memory, not for slots: rusage[{own}]"
         yield Probe("memory", cause, tuple(steps))
     if found is None or len(own.replace(":", ",").split(",")) > 1:
         free = with_section(job, "rusage", None)
-        change = _asked(job, free, f"ask without rusage[{own}]")
+        change = _asked(job, free, f"submit it without rusage[{own}]")
         memory = found is None and any(name in own for name in BUILTIN_AMOUNTS)
         kind, what = ("memory", "memory") if memory else ("resource", "a resource")
         cause = f"job {job.id} waits for {what}, not for slots: rusage[{own}]"
@@ -422,7 +422,7 @@ def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
         kind = "compute units" if unit else "requirement"
         own = section(job, name)
         cause = (
-            f"so many slots are free sooner than in the shape it asks for: {name}[{own}]"
+            f"the slots are free earlier than in the requested shape: {name}[{own}]"
             if unit
             else f"hosts that meet its requirement are free later than others: {name}[{own}]"
         )

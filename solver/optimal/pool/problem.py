@@ -168,7 +168,7 @@ class PoolProblem:
             problems.append("earliest and weights must not be negative")
         if not problems and len(self.sizes) and self.sizes.max() > self.free[-1]:
             late = np.flatnonzero(self.sizes > self.free[-1]).tolist()
-            problems.append(f"jobs {late} ask for more than the {self.free[-1]} finally free")
+            problems.append(f"jobs {late} request more than the {self.free[-1]} finally free")
         # The remaining problem of a partial plan may extend a little beyond the horizon.
         if not problems and self.dearest > 4 * MAX_COST:
             problems.append(f"a start may cost {self.dearest}: use weights of fewer digits")
