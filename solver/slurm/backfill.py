@@ -557,6 +557,8 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
     duration = demand.runs if demand.runs is not None else YEAR
     candidates = _candidates(cycle, attempt)
     shape = JobShape.of(demand, settings.version, cycle.problem.resolver.gpus(demand.job))
+    if _alternative(demand).missing:
+        return _JobAnswer(why=GIVEN_UP)
     licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration

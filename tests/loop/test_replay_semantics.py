@@ -6,8 +6,8 @@ from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
 from slotwise.solver.replay.engine import ProcessorProfile
-from slotwise.solver.replay.session import bounded_slowdown
 from slotwise.solver.scheduler.events import EventKind, EventQueue
+from slotwise.solver.scheduler.metrics import bounded_slowdown
 from synthetic_log import synthetic
 
 
@@ -106,7 +106,8 @@ def test_metrics_by_hand():
     jobs = [(0, 10, 10, 3), (0, 5, 5, 4), (0, 20, 20, 1)]
     result = replay(Workload.of(*zip(*jobs, strict=True)), policy="fcfs", procs=4)
     assert result.wait.tolist() == [0, 10, 15]
-    assert bounded_slowdown(result).tolist() == [1.0, 1.5, 1.75]
+    slowdown = bounded_slowdown(result.wait, result.workload.run_time)
+    assert slowdown.tolist() == [1.0, 1.5, 1.75]
     metrics = measure(result)
     assert metrics.mean_wait == pytest.approx(25 / 3)
     assert metrics.median_wait == 10

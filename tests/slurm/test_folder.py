@@ -280,3 +280,16 @@ def test_what_a_listing_has_is_in_the_answer(
         instance_of({name: text.replace(old, new, 1) + "\n" for name, text in texts.items()})
     )["2"]
     assert (row.possible, row.proved) == (start, proved)
+
+
+def test_a_job_that_asks_for_gpus_where_no_node_has_any_has_no_start() -> None:
+    """The cycle of backfill ended in a KeyError."""
+    asks = f"{WAITS} TresPerJob=gres/gpu:1 StartTime=2026-03-02T14:00:00"
+    config = (
+        "Configuration data as of 2026-03-02T10:00:00\nSelectType = select/cons_tres\n"
+        "SelectTypeParameters = CR_CORE_MEMORY\nSLURM_VERSION = 26.05.3\n"
+    )
+    sdiag = "sdiag output at Mon Mar 02 10:00:00 2026 (1772445600)\n"
+    texts = {"n": NODE, "p": PART, "j": f"{RUNS}\n{asks}", "config": config, "sdiag": sdiag}
+    found = instance_of({name: f"{text}\n" for name, text in texts.items()})
+    assert sw.plan(found, method="slurm")["2"].start is None
