@@ -308,7 +308,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if answer.forecast:
         middle, late, early = likely_cells(clock, answer.line.likely)
         text += paragraph(
-            f"median {middle}; 90% by {late}; 10% by {early} (by the history, simulated by "
+            f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} (by the history, simulated by "
             f"{answer.run_by})"
         )
     if answer.alternatives:

@@ -129,14 +129,14 @@ def test_explain_says_so(tmp_path: Any) -> None:
     result = CliRunner().invoke(app, ["explain", str(file), "pu1"], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    said = lines.index("bjobs would say: Job slot limit reached: a")
+    said = lines.index("bjobs would print: Job slot limit reached: a")
     (contest,) = lost(problem, "pu1")
     assert contest.ahead_from is not None
     from slotwise.model.display import duration_text
 
     ahead = duration_text(contest.ahead_from)
     assert lines[said + 1] == f"q/: u1 0.007 behind u2 0.067; ahead from +{ahead}"
-    assert "CPU time as jobs state it" in lines[said + 2]
+    assert "CPU time as given by jobs" in lines[said + 2]
     data = CliRunner().invoke(app, ["explain", str(file), "pu1", "--format", "json"]).stdout
     record = json.loads(data)
     assert record["contests"][0]["ahead_from"] == contest.ahead_from

@@ -181,7 +181,7 @@ def test_what_is_stopped_says_so(mill: sw.Instance) -> None:
     assert page_of(mill, found).answer.startswith("Stopped before")
     done = CliRunner().invoke(app, ["diagnose", "now.yaml", "--time-limit", "0.01"])
     assert done.exit_code == 3
-    assert "Cut short" in done.stdout
+    assert "Truncated by the limit" in done.stdout
 
 
 def test_what_was_found_by_then_is_kept(mill: sw.Instance) -> None:
@@ -236,7 +236,7 @@ def test_whatever_a_stop_leaves_out_is_marked(seed: int) -> None:
 
 def test_a_job_that_is_not_there() -> None:
     instance = sw.load(sw.example("headline"))
-    with pytest.raises(InputError, match=r"no pending job 'job6'.*'job5'"):
+    with pytest.raises(InputError, match=r"unknown pending job 'job6'.*'job5'"):
         sw.diagnose(instance, jobs=["job6"])
 
 

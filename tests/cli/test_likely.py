@@ -188,7 +188,10 @@ def views(tmp_path, log):
 
 @pytest.mark.parametrize("pool", some([True, False], 2))
 def test_each_view_says_what_ran_the_cluster_forward(views, pool):
-    said = {True: "run by the policy easy of a pool", False: "run by the loop as configured"}
+    said = {
+        True: "simulated by the policy easy of a pool",
+        False: "simulated by the loop as configured",
+    }
     for text in views("--samples", 10, pool=pool).values():
-        assert said[pool] in text
+        assert f"simulated {said[pool]}" in text
         assert said[not pool] not in text

@@ -138,7 +138,7 @@ def test_memory_that_runs_out_is_one_line_and_no_fault(tmp_path: Path) -> None:
     )
     assert done.returncode == 71, done.stderr
     (line,) = done.stderr.splitlines()
-    assert line.startswith("slotwise: memory ran out at 150 MB (--memory-limit): take a higher")
+    assert line.startswith("slotwise: memory ran out at 150 MB (--memory-limit): use a higher")
 
 
 def test_memory_that_runs_out_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,5 +152,5 @@ def test_memory_that_runs_out_without_a_limit(monkeypatch: pytest.MonkeyPatch) -
 
     done = slotwise("solve", "--example", "headline", before=hungry)
     assert done.returncode == 71, done.stderr
-    assert done.stderr.startswith("slotwise: memory ran out: take a machine with more memory")
+    assert done.stderr.startswith("slotwise: memory ran out: use a machine with more memory")
     assert "fault" not in done.stderr

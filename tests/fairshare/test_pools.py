@@ -292,7 +292,7 @@ def test_slot_limits_of_hosts_and_of_groups():
     assert surplus(problem, pools(problem)[0]) == 4
     order = order_policy(problem)
     assert order.pools["P"].total == 17
-    order.begin(0, flood("a"), slots={"h1": 6, "h3": 10})
+    order.begin_cycle(0, flood("a"), {"h1": 6, "h3": 10})
     assert order.pools["P"].total == 12
 
 

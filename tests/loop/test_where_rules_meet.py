@@ -53,7 +53,7 @@ def test_a_resizable_job_of_a_queue_with_units_runs_and_does_not_grow(way: str) 
     plain = replace(problem, queues=(replace(problem.queues[0], res_req=""),))
     assert [entry["time"] for entry in run(plain).log if "resized" in entry] == [300]
     own = replace(grows, res_req=("cu[type=rack]",))
-    with pytest.raises(sw.InputError, match="takes no cu"):
+    with pytest.raises(sw.InputError, match="cannot have cu"):
         sw.plan(replace(plain, pending=(own,)))
 
 

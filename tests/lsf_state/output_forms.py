@@ -164,7 +164,7 @@ BHOSTS = (
     Form("`bhosts` with condensed groups (CONDENSE)", LSF, "snapshot --bhosts", "told",
          "the group is taken as one host; hosts of jobs that bhosts does not list are told, as are "
          "slots in use that no job holds: use `bhosts -X`",
-         ("jobs run on h2, which nothing describes", "contradicts itself: bhosts counts 2 slots"),
+         ("jobs run on h2, which no input describes", "contradicts itself: bhosts counts 2 slots"),
          _HOSTS.replace("h1 ", "hg1"), ("--bjobs", _RUNS)),
     Form("`bhosts -l`", ALL, "snapshot --bhosts", "read",
          "besides: load, what jobs reserve of it, thresholds, windows", ("mem: 2191",), _BLOCK),

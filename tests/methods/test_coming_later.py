@@ -133,8 +133,8 @@ def test_behind_a_job_without_a_start_nothing_has_one(word: str) -> None:
     assert found.get("2") is None or found["2"].start is None
     assert starts(found) == {"1": 0}
     reasons = {item.job: item.reason for item in found.unplaced}
-    assert "no start: 2" in reasons["3"]
-    assert "no start: 3" in reasons["4"]
+    assert "depends on jobs without a start: 2" in reasons["3"]
+    assert "depends on jobs without a start: 3" in reasons["4"]
     assert not any("bug" in note for note in found.notes)
 
 

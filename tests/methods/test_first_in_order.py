@@ -67,7 +67,7 @@ def test_the_judge_misses_who_is_not_counted() -> None:
     instance = full(3)
     found = sw.plan(instance, "time-based", first=5)
     told = validate(instance, replace(found, behind=8), as_lsf=True)
-    assert len([item for item in told if "lost" in str(item)]) == 9
+    assert len([item for item in told if "it is missing" in str(item)]) == 9
 
 
 def test_at_least_one_is_planned() -> None:

@@ -591,7 +591,7 @@ def test_switches_in_text_and_without_a_topology() -> None:
     found = instance_of({**texts, "squeue.json": json.dumps(listed)})
     (item,) = [item for item in found.omissions if "--switches" in item.what]
     assert item.jobs == ("512",)
-    assert "no input gives the switches" in item.what
+    assert "no input has the switches" in item.what
 
 
 @pytest.mark.parametrize(

@@ -64,4 +64,4 @@ def test_a_needed_program_that_fails_and_options_of_lsf_are_refused(
     assert "scontrol show job -d" in said
     code, said = run("snapshot", "--rusage", "slot")
     assert code == 2
-    assert "of LSF" in said
+    assert "apply to LSF only" in said
