@@ -193,5 +193,5 @@ def test_each_view_says_what_ran_the_cluster_forward(views, pool):
         False: "simulated by the loop as configured",
     }
     for text in views("--samples", 10, pool=pool).values():
-        assert f"simulated {said[pool]}" in text
+        assert said[pool] in text
         assert said[not pool] not in text
