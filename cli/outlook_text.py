@@ -143,7 +143,7 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
         return f"{starts} {start} as configured, {ends}, on {where}{by}"
     why = STOPPED if outlook.state == "not examined" else outlook.condition
     if outlook.state == "not examined" and outlook.possible is not None:
-        return "has no known start as configured: the limit came before the simulation reached it"
+        return f"has no known start as configured: {STOPPED}"
     return f"{NO_START[outlook.state]}: {why}"
 
 

@@ -536,5 +536,5 @@ def test_a_limit_that_cuts_the_simulation_leaves_the_possible_start(
         assert row.possible is not None
         assert (row.as_configured is None) == (share == 0.0)
     text = next(start_lines(WrittenTimes.of(site, ()), "low", said.outlook))
-    cut = "low has no known start as configured: the limit came before the simulation reached it"
+    cut = "low has no known start as configured: the limit or Ctrl-C came first"
     assert (text == cut) == (share == 0.0)

@@ -11,7 +11,7 @@ from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.pending_reasons import counted
 from ..brief import command_of
-from ..listing import JobChoice, ListedJob, Listing
+from ..listing import NOW, WAITS, JobChoice, ListedJob, Listing
 from ..tables import strip_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
         names = ", ".join(f"{host.name} ({host.status})" for host in down[:MAX_DOWN])
         more = f" and {len(down) - MAX_DOWN} more" if len(down) > MAX_DOWN else ""
         yield printable(f"not in use: {names}{more}")
-    states = ", ".join(f"{many} {state}" for state, many in sorted(listing.states.items()))
+    plural = {WAITS: "wait", NOW: "start now"}
+    states = ", ".join(
+        f"{many} {state if many == 1 else plural.get(state, state)}"
+        for state, many in sorted(listing.states.items())
+    )
     more = f"  [{len(choice.of(listing.jobs))} listed: {choice.text()}]" if choice.text() else ""
     yield (
         f"{len(listing.jobs)} pending: {states}{printable(more)}" if states else "no job is pending"

@@ -408,7 +408,7 @@ class WhatIfPlanner:
         all.
         """
         budget = self.budget()
-        if self._first is None:
+        if self._asked == 1:  # of the job itself, not of a change
             budget.time_limit = budget.time_share(CONFIGURED_SHARE)
         watched = None if unless_later is None else (until, unless_later)
         world = replace(self.instance, pending=pending)

@@ -29,7 +29,7 @@ from ..problem import PlanningProblem, not_looked_at
 from .claims import planned_start
 from .lexicographic import warm_starts
 
-#: Periods after the stop at which the last reason is made; within one, jobs are placed.
+#: After the stop, reasons are made within this many such periods, and jobs placed within one.
 UNTIL_REASONS = 1.5
 #: Note of a plan in which jobs that start later have their hosts alone.
 WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"

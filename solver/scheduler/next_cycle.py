@@ -241,7 +241,7 @@ class NextCycle:
         if self._unseen:
             said.append(counted(len(self._unseen), "job", "not examined"))
         said = said or ["the last starts may move the reservations of other jobs"]
-        return (f"cut short by the limit: {', '.join(said)}", *unknown)
+        return (f"truncated by the limit: {', '.join(said)}", *unknown)
 
     @cached_property
     def problem(self) -> PlanningProblem:
