@@ -25,7 +25,7 @@ TIME_LIMIT = 60
 PAGE = 12
 _COLUMNS = (
     *(Column("HOSTS"), Column("SLOTS"), Column("FOR AT MOST", marked=True), Column("UNTIL")),
-    Column("LINE TO PASTE", line=1, label="", whole=True),
+    Column("LINE TO PASTE", line=1, label=""),
 )
 
 
@@ -119,7 +119,8 @@ def _sum(found: Slots) -> str:
         return f"{free}; each row by itself fits without delaying {jobs}{more}"
     if found.is_partial:
         return f"{free}; stopped before a row was found"
-    return f"nothing could start now without delaying a job: {found.nothing} ({free})"
+    why = f"{found.nothing} ({free})" if found.free else "no slot is free"
+    return f"nothing could start now without delaying a job: {why}"
 
 
 def _free_when(clock: WrittenTimes, found: Slots) -> str:
@@ -135,7 +136,7 @@ def _free_when(clock: WrittenTimes, found: Slots) -> str:
     ]
     whole = [sum(values) for values in zip(*(i.whole_hosts for i in found.free_when), strict=True)]
     rows.append(ListingRow(("whole hosts", *_values(whole, shown), "")))
-    table = listing_text((*columns, Column("OVER TIME", whole=True)), rows)
+    table = listing_text((*columns, Column("OVER TIME")), rows)
     return table + "If every job runs to its limit and nothing more is submitted.\n"
 
 

@@ -64,7 +64,7 @@ def _text(found: WhatIf, today: Instance) -> str:
         )
         parts.append(wait_table(found.calibration, today) + "\n")
     titles = ("VARIANT", *(title for title, _ in NUMBERS), "LONGER", "LESS")
-    columns = [Column(title, whole=title not in ("LONGER", "LESS")) for title in titles]
+    columns = [Column(title) for title in titles]
     first = found.variants[0]
     rows = [ListingRow(cells(variant)) for variant in found]
     parts.append(listing_text(columns, rows, instance=today))
@@ -210,8 +210,8 @@ def render_sweep(result: Sweep, format: str) -> str:
     if format == "csv":
         return csv_rows(result.columns, ([row[name] for name in result.columns] for row in result))
     columns = [
-        *(Column(name.upper(), label=name, whole=True) for name in naming(result)),
-        *(Column(title, whole=True) for title in ("JOBS", *(title for title, _ in NUMBERS))),
+        *(Column(name.upper(), label=name) for name in naming(result)),
+        *(Column(title) for title in ("JOBS", *(title for title, _ in NUMBERS))),
     ]
     rows = [ListingRow((*names(result, row), *numbers(row))) for row in result]
     failed: dict[str, list[str]] = {}

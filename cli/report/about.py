@@ -86,11 +86,11 @@ class JobRow:
     job: str
     user: str
     slots: int
-    #: "stuck", "held back" or "".
+    #: "stuck", "one change helps" or "".
     flag: str
     #: Seconds (None: none) and text of each column of starts.
     starts: tuple[tuple[int | None, str], ...]
-    #: Seconds sooner, None if one of the two starts is not known.
+    #: Seconds by which it could start earlier, None if one of the two starts is not known.
     sooner: int | None
     #: Reason why the job waits, in words.
     waits_for: str
@@ -101,7 +101,11 @@ class JobRow:
     def order(self) -> tuple[bool, bool, float]:
         """Return a sort key: jobs that never start first, then the longest wait."""
         first = self.wait
-        return self.flag != "stuck", self.flag != "held back", -(1e18 if first is None else first)
+        return (
+            self.flag != "stuck",
+            self.flag != "one change helps",
+            -(1e18 if first is None else first),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +116,14 @@ class StartText:
     what: str
     #: The start as text.
     time: str
-    #: "1h sooner", and whether that is good.
+    #: "1h earlier", and whether that is good.
     more: str = ""
     good: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """A change under which a job starts sooner."""
+    """A change under which a job starts earlier."""
 
     #: Gain by the change, in words.
     gives: str
@@ -200,13 +204,13 @@ class About:
         return self._details[job]
 
     def flag(self, job: str, state: str = "starts") -> str:
-        """Return "stuck" for a job that starves or cannot start, "held back" if a change helps."""
+        """Return "stuck" for a job that starves or cannot start, or whether one change helps."""
         if state == "impossible":
             return "stuck"
         item = self.found.get(job)
         if item is None or not (item.starves or item.remedies):
             return ""
-        return "stuck" if item.starves else "held back"
+        return "stuck" if item.starves else "one change helps"
 
     def _times(self) -> Iterator[int | None]:
         report = self.report

@@ -159,7 +159,7 @@ def _compared(about: About, comparison: Comparison) -> str:
         )
         for row in about.compared
     ]
-    titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely, "Sooner by")
+    titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely, "Earlier")
     return _rows("comparison", titles, rows)
 
 

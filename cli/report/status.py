@@ -73,7 +73,7 @@ def _of_comparison(report: Report, comparison: Comparison) -> Status:
         return Status("bad", (head, *_by_changes(found.stuck_items, many)))
     if found.held:
         many = len(found.held)
-        head = f"{counted(many, 'job')} {'is' if many == 1 else 'are'} held back"
+        head = f"{counted(many, 'job')} would start earlier with one change"
         return Status("warn", (head, *_by_changes(found.held, many)))
     if found.sooner:
         return Status("warn", tuple(_by_planning(found.sooner, comparison)))
@@ -169,7 +169,7 @@ def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Itera
     """Yield the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
     gain = duration_text(sum(row.earlier_by or 0 for row in sooner))
-    yield f"{counted(many, 'job')} could start earlier"
+    yield f"{counted(many, 'job')} {'is' if many == 1 else 'are'} held back"
     yield f"all jobs planned together free {gain} for {'it' if many == 1 else 'them'}"
     late = sum(row.is_ahead for row in comparison)
     yield f"{late} other{'' if late == 1 else 's'} start{'s' if late == 1 else ''} later"

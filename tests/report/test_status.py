@@ -75,7 +75,7 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
             (waiting("1", SAME, starves=False), waiting("2", remedy("B", HOUR), starves=False)),
             "warn",
             (
-                "2 jobs are held back",
+                "2 jobs would start earlier with one change",
                 "one change each frees 2h for them",
                 "0 others wait longer",
             ),
@@ -104,7 +104,7 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
             (),
             "warn",
             (
-                "1 job could start earlier",
+                "1 job is held back",
                 "all jobs planned together free 2h for it",
                 "0 others start later",
             ),
