@@ -362,7 +362,7 @@ def _why_possible(row: ComparedJob) -> str:
 
 
 def _truncated(text: str, length: int = MAX_REASON, lines: int = 1) -> str:
-    """Return the beginning of a text in so many lines, never ending in a number."""
+    """Return the beginning of a text in at most `lines` lines; its last word is not a number."""
     short = "\n".join(textwrap.wrap(text, length, max_lines=lines, placeholder=" …"))
     short = _LAST_NUMBER.sub(" …", short)
     return f"{text[: length - 1]}…" if short.strip() == "…" else short

@@ -374,7 +374,7 @@ def _contents(summary: StoreSummary, store: str) -> str:
     said = f"{shown_name(store)}: {summary.started} jobs with a known start, {waiting} pending"
     if unknown:
         said += f", {unknown} left the cluster without a start in any poll (--log lsb.acct adds it)"
-    return f"{said}; {summary.estimates} stored estimates of {summary.polls} polls."
+    return f"{said}; {summary.estimates} stored estimates from {summary.polls} polls."
 
 
 def _meaning(found: Score) -> str:

@@ -128,7 +128,7 @@ def show(
     ),
     at: str | None = option(
         None,
-        "A moment of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
+        "An instant of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
         "bhist without it: the end.",
         metavar="TIME",
     ),

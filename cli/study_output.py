@@ -181,7 +181,7 @@ def remarks(found: WhatIf) -> list[str]:
     ]
     if len(found) > 1 and any(variant.differences for variant in found):
         lines.append(
-            f"Each number has its change to today; * if its 95 % interval excludes 0, by {DRAWS} "
+            f"Each number has its change from today; * if its 95 % interval excludes 0, by {DRAWS} "
             f"resamplings of blocks of {duration_text(found.block)} by submission "
             f"(seed {found.seed}). A change without a star may be noise."
         )

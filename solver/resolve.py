@@ -741,7 +741,7 @@ class Resolver:
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
                 return refusal
         if job.resizable and isinstance(requirement, Compound):
-            return "a resizable job (-ar) takes no compound requirement (PLC-14)"
+            return "a resizable job (-ar) cannot have a compound requirement"
         if queue.slots is not None:
             least, _, most = queue.slots
             if job.most_slots < least or (most is not None and job.slots > most):

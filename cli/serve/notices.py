@@ -67,7 +67,7 @@ def delivery_to(target: str) -> Deliver:
         raise wrong(f"is not a command: {str(error).lower()}") from None
     path = path_of(words[0]) if words else None
     if path is None:
-        raise wrong(f"no such program: {words[0]!r}" if words else "is not a command or URL")
+        raise wrong(f"program not found: {words[0]!r}" if words else "is not a command or URL")
     return partial(_run, path, words[1:])
 
 

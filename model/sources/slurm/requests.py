@@ -208,8 +208,8 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         whole = max((node.cpus for node in facts.nodes.values()), default=0)
         if (size.tasks > nodes or cpus % nodes) and share < whole:
             found.omit(
-                f"Slurm may share its {cpus} CPUs out to {nodes} nodes otherwise than as {share} "
-                "of each",
+                f"Slurm may distribute its {cpus} CPUs over {nodes} nodes otherwise than "
+                f"{share} on each",
                 "shares",
                 "fit",
             )
