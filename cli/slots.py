@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.slots import FreeSlots, Slots, SlotsRow
 
-#: Wall seconds of the search unless others are given.
+#: Wall-clock seconds of the search unless others are given.
 TIME_LIMIT = 60
 #: Rows of the default page.
 PAGE = 12

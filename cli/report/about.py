@@ -50,9 +50,13 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (r"\brusage\[", "rusage[…]", "memory and other resources that are reserved for it"),
     (r"\bselect\[", "select[…]", "which hosts are suitable"),
     (r"\baffinity\[", "affinity[…]", "cores to which it is bound"),
-    (r"\bSLOT_RESERVE\b", "SLOT_RESERVE", "slots are kept for a waiting job until it has enough"),
-    (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "the same of slots and memory"),
-    (r"\bBACKFILL\b", "BACKFILL", "short jobs may use slots that are kept for others"),
+    (
+        r"\bSLOT_RESERVE\b",
+        "SLOT_RESERVE",
+        "slots are reserved for a pending job until it has enough",
+    ),
+    (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "likewise for slots and memory"),
+    (r"\bBACKFILL\b", "BACKFILL", "short jobs may use slots that are reserved for others"),
     (r"\bslot pool\b", "slot pool", "slots that some queues share by percentage"),
     (r"\blsb\.queues\b", "lsb.queues", "the file of the queues (Slurm: partitions)"),
     (r"\blsb\.params\b", "lsb.params", "the file of the scheduler’s settings"),
@@ -399,7 +403,7 @@ class About:
         starts += [StartText("End", end)] if item.start is not None else []
         proof = proof_text(item.proved, item.proved_if) if item.start is not None else ""
         notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
-        notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
+        notes += [f"Reserves {hosts_text(item.reserved)} now"] if item.reserved else []
         notes += (text for text in (item.fallback, item.exact_fit) if text not in ("", NOT_PROVED))
         why = [("", item.waits_for)] if item.waits_for else []
         said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None

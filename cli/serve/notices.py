@@ -24,7 +24,7 @@ from .board import BoardState, StartMove
 
 #: Maximum number of lines that wait, and of those delivered together.
 MAX_WAITING, MAX_TOGETHER = 10_000, 1_000
-#: Wall seconds of an attempt, and the waits before further attempts.
+#: Wall-clock seconds of an attempt, and the waits before further attempts.
 SECONDS, WAITS = 30.0, (2.0, 20.0)
 #: Bytes that a command may print; they are dropped.
 MAX_PRINTED = 1 << 20

@@ -5,7 +5,7 @@ lsb.acct has one record a line: a type, then fields parted by blanks, strings in
 by a fixed place. Only JOB_FINISH records hold jobs; other known types are passed over and counted.
 
 ``sacct -a -X -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,State,Timelimit,
-AllocTRES,ReqTRES,NodeList`` has all that is read. Times without a zone are taken as UTC;
+AllocTRES,ReqTRES,NodeList`` has all that is read. Times without a zone are treated as UTC;
 ``SLURM_TIME_FORMAT=%s`` prints seconds since 1970.
 """
 

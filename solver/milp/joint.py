@@ -386,7 +386,7 @@ def _as_plan(
     )
 
 
-#: Wall seconds of one placement problem.
+#: Wall-clock seconds of one placement problem.
 PROBE_SECONDS = 10.0
 #: Measured cost of a pair of job and host in seconds; building the program takes half of it.
 PAIR = PairWeight(memory=10_000, a_second=20_000, share=0.4)

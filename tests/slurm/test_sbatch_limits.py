@@ -46,15 +46,15 @@ JOBS = {"ann": "a/normal", "bob": "b/high"}
         ("-A a -q normal", "ann", "a/normal", []),
         ("-A a -q high", "ann", "a/high", []),
         ("-A b -q high", "bob", "b/high", ["limits of --account b --qos high"]),
-        ("-A a", "ann", "a/normal", ["limits of its qos (--qos is not given, taken as normal)"]),
+        ("-A a", "ann", "a/normal", ["limits of its qos (--qos is not given, treated as normal)"]),
         ("", "ann", "a/normal", [
-            "limits of its account (--account is not given, taken as a)",
-            "limits of its qos (--qos is not given, taken as normal)"]),
+            "limits of its account (--account is not given, treated as a)",
+            "limits of its qos (--qos is not given, treated as normal)"]),
         ("", "eve", "default/none", [
             "limits of its account (--account is not given)",
             "limits of its qos (--qos is not given)"]),
         ("-q high", "ann", "a/high",
-         ["limits of its account (--account is not given, taken as a)"]),
+         ["limits of its account (--account is not given, treated as a)"]),
     ],
 )  # fmt: skip
 def test_a_job_has_the_limits_of_its_account_and_qos(

@@ -211,7 +211,7 @@ def json_records(text: Text, reading: Reading) -> Iterator[tuple[int, dict[str, 
         raise InputError([Problem(f"not JSON: {error}", text.source)]) from None
     records = data.get("RECORDS") if isinstance(data, dict) else None
     if not isinstance(records, list):
-        message = "has has no list RECORDS: give the output of -json"
+        message = "has no list RECORDS: give the output of -json"
         raise InputError([Problem(message, text.source)])
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):

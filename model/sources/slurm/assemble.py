@@ -307,7 +307,8 @@ class _SlurmJobs:
             over = count - self.facts.nodes[name].cpus
             if over > 0:
                 self.notes.touch(
-                    f"running jobs use {count} CPUs of {name}, which has {count - over}: taken as "
+                    f"running jobs use {count} CPUs of {name}, which has {count - over}: treated "
+                    f"as "
                     "all in use until the last of them ends",
                     hosts=(name,),
                 )
