@@ -435,9 +435,7 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
         if total * _ACCOUNT > limits().names:
             most = limits().names // _ACCOUNT
             message = f"with it policies have more than {most:,} share accounts in all"
-            yield Problem(
-                f"{message} (--max-names; each account counts as {_ACCOUNT} names)", path=path
-            )
+            yield Problem(f"{message} (--max-names; an account counts as {_ACCOUNT})", path=path)
             return
 
 

@@ -29,8 +29,7 @@ class VersionRule:
 
 PARTS_OF_TASKS = VersionRule(
     (22, 5, 7),
-    "A node counts with its free CPUs even if they are not whole tasks, unless memory is "
-    "requested per CPU",
+    "A node counts with free CPUs that are less than a task, unless memory is requested per CPU",
     "_can_job_run_on_node, job_test.c",
     end=(23, 2, 5),
 )
@@ -64,9 +63,7 @@ BOUNDED_BY_RECORDS = VersionRule(
     "will_run_data, backfill.c and job_test.c",
 )
 FIRST_SHORT_RECORD = VersionRule(
-    (25, 5, 0),
-    "The test of an instant ends at the first record with too few licences",
-    "backfill.c",
+    (25, 5, 0), "A test ends at the first record with too few licences", "backfill.c"
 )
 BY_CHOSEN_NODES = VersionRule(
     (25, 5, 1),

@@ -207,9 +207,7 @@ def plan(
     _check(1, workers=workers, first=first)
     check_margin(margin)
     if whole_nodes and (method != "time-based" or jobs is not None):
-        raise InputError(
-            "whole_nodes: requires the time-based method with a future allocation for every job"
-        )
+        raise InputError("whole_nodes: requires the time-based method and a plan of all jobs")
     estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     part = instance if first is None else first_in_order(instance, first)

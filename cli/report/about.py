@@ -50,11 +50,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (r"\brusage\[", "rusage[…]", "memory and other resources that are reserved for it"),
     (r"\bselect\[", "select[…]", "which hosts are suitable"),
     (r"\baffinity\[", "affinity[…]", "cores to which it is bound"),
-    (
-        r"\bSLOT_RESERVE\b",
-        "SLOT_RESERVE",
-        "slots are reserved for a pending job until it has enough",
-    ),
+    (r"\bSLOT_RESERVE\b", "SLOT_RESERVE", "slots are reserved for a job until it has enough"),
     (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "likewise for slots and memory"),
     (r"\bBACKFILL\b", "BACKFILL", "short jobs may use slots that are reserved for others"),
     (r"\bslot pool\b", "slot pool", "slots that some queues share by percentage"),
@@ -105,11 +101,7 @@ class JobRow:
     def order(self) -> tuple[bool, bool, float]:
         """Return a sort key: jobs that never start first, then the longest wait."""
         first = self.wait
-        return (
-            self.flag != "stuck",
-            self.flag != "one change helps",
-            -(1e18 if first is None else first),
-        )
+        return self.flag != "stuck", not self.flag, -(1e18 if first is None else first)
 
 
 @dataclass(frozen=True, slots=True)

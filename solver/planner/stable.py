@@ -331,9 +331,7 @@ def stable_plan(
 
 #: Note on a plan that keeps published starts.
 NO_PLACE = "the promised starts of other jobs allow no start"
-KEPT = (
-    "promised starts take precedence: by priority alone, some would move by more than the tolerance"
-)
+KEPT = "promised starts take precedence: by priority, some would move beyond the tolerance"
 
 
 def _entry(

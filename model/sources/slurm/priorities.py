@@ -311,9 +311,7 @@ class PriorityCheck:
                 continue
             factor = values.number(limit.values.get("usagefactor") or None)
             if factor is not None and factor != 1:
-                self.notes.touch(
-                    f"UsageFactor={factor:g} of QOS {limit.name}: usage is counted once"
-                )
+                self.notes.touch(f"UsageFactor={factor:g} of QOS {limit.name}: not applied")
         used = {name for job in self.seen.jobs for name in job.partitions}
         for item in self.seen.partitions:
             others = sorted(set(item.billing) - {*BILLED_TRES, "billing", "energy"})

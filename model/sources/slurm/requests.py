@@ -175,7 +175,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         if size.max_nodes is not None and nodes > size.max_nodes:
             found.omit(
                 f"{size.tasks} tasks on at most {size.max_nodes} nodes, {size.tasks_per_node} on "
-                f"each: treated as on {nodes} nodes",
+                f"each: planned on {nodes} nodes",
                 mark="fit",
             )
         elif size.tasks < nodes * size.tasks_per_node:
@@ -196,7 +196,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         found.span = f"block={block}" if block > 1 else ""
         if of_task > 1 and of_task % facts.unit:
             found.omit(
-                f"{of_task} CPUs of a task are treated as {block}: Slurm rounds those of a node",
+                f"{of_task} CPUs of a task count as {block}: Slurm rounds those of a node",
                 "shares",
                 "fit",
             )
@@ -309,7 +309,7 @@ def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
     for name, count, whose, share, is_guess in parts:
         wanted[name] = wanted.get(name, 0) + share
         if is_guess:
-            text = f"{count} {name} of {whose}: treated as {share} on every node"
+            text = f"{count} {name} of {whose}: {share} on every node is assumed"
             found.omit(text, "amounts", "fit", _moves_with(name, size))
     return wanted
 
@@ -397,9 +397,7 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.omit(f"--exclusive={kind}: treated as sharing nodes with all jobs", "amounts")
     elif kind == "unknown":
         found.omit(
-            "exclusive use of its nodes, which this JSON does not contain (squeue --json=v0.0.42 "
-            "has "
-            "it)",
+            "exclusive use of its nodes, which this JSON does not contain (--json=v0.0.42 has it)",
             "amounts",
         )
     elif kind == "shared":

@@ -128,8 +128,8 @@ def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceRe
         total = sum(node.cpus // max(1, node.threads) for node in known)
         if item.cores and item.cores < total:
             notes.touch(
-                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: "
-                f"treated as "
+                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: treated "
+                f"as "
                 "all of them", hosts=item.nodes,
             )  # fmt: skip
         inside = [job.user for job in seen.jobs if job.reservation == item.name and job.user]
