@@ -38,7 +38,7 @@ def test_older_records_may_end_earlier() -> None:
         (2, "1e9", "eventTime"),
         (6, "-4", "must be 0 or more, not 101 and -4"),
         (7, "1743910037", "must be submitted, started and finished in this order"),
-        (22, "999", "numAskedHosts must be the length of a list, 0 to 124, not 999"),
+        (22, "999", "numAskedHosts must be a list length from 0 to 124, not 999"),
         (1, '"ten"', "version"),
     ],
 )

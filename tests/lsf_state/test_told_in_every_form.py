@@ -433,5 +433,5 @@ def test_what_is_wrong_with_every_record_is_said_once() -> None:
     with pytest.raises(InputError) as error:
         made(bhosts=json.dumps({"COMMAND": "bhosts", "RECORDS": records}))
     assert [item.message for item in error.value.problems] == [
-        "has no HOST_NAME (and 49 more like this)"
+        "has no HOST_NAME (and 49 more of this kind)"
     ]

@@ -32,7 +32,7 @@ def test_decoding_by_start_starts_nothing_later(problem):
 
 
 def test_too_wide_jobs_and_bad_arrays_are_named_together():
-    with pytest.raises(ValueError, match=r"times must rise.*durations must be at least 1"):
+    with pytest.raises(ValueError, match=r"times must increase.*durations must be at least 1"):
         PoolProblem.build([0, 0], [1, 1], [1], [0])
     with pytest.raises(ValueError, match=r"jobs \[1\] request more than the 3"):
         PoolProblem.build([0], [3], [1, 4], [5, 5])
