@@ -80,7 +80,7 @@ class PastOfPool:
         if of_lsf and self.procs is None:
             size = found.workload.max_procs
             print_note(
-                f"{self.log}: {size} slots were in use at most: this is the size of the pool "
+                f"{self.log}: {size} slots were in use at most, so the pool has this size "
                 f"(--procs sets another)"
             )
         counted = without_preceding(found)

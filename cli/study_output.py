@@ -188,7 +188,7 @@ def remarks(found: WhatIf) -> list[str]:
     if found.caution:
         lines.append(f"{found.caution[:1].upper()}{found.caution[1:]}.")
     if found.unfinished:
-        lines.append(f"Stopped before their end: {'; '.join(found.unfinished)}.")
+        lines.append(f"Not finished: {'; '.join(found.unfinished)}.")
     return lines
 
 
