@@ -316,15 +316,20 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     """Return one node; raises ValueError for an unreadable value."""
     get = record.get
     apart = values.amount_of(get("memory set apart")) or 0.0
-    cores = (values.whole(get("cores set apart")) or 0) * (record.facts()["threads"] or 1)
+    threads, total = record.facts()["threads"], values.one_or_more(get("cpus"))
+    listed = values.text(get("cpus set apart"))
+    cores = {int(cpu) // threads for cpu in values.host_list(listed and f"[{listed}]")}
+    away = (values.whole(get("cores set apart")) or len(cores)) * threads
+    usable = values.whole(get("usable cpus")) or max(1, total - away)
+    unclear = (("cpus set apart", f"{away} of {total}"),) if away and usable == total else ()
     silent = ("not_responding",) if "*" in str(get("state")) else ()
     return SlurmNode(
         **record.facts(),
         state=(*values.words(get("state")), *values.words(get("state flags")), *silent),
-        cpus=values.whole(get("usable cpus")) or max(1, values.one_or_more(get("cpus")) - cores),
+        cpus=usable,
         memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
-        named=tuple(record.named()),
+        named=(*record.named(), *unclear),
     )
 
 
@@ -338,7 +343,7 @@ _WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
 
 
 #: Flags of a partition in JSON (26.05) that no method takes into account.
-_PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo"})
+_PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo", "root_only"})
 
 
 def partition_of(record: SlurmRecord) -> SlurmPartition:
@@ -346,6 +351,8 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
     get = record.get
     who = [(what, values.text(get(what))) for what in _WHO if get(what) is not None]
     named = [*record.named(), *((what, text) for what, text in who if text.lower() != "all")]
+    zero = ("default time", "max time", "max nodes", "cpus of a node")
+    named += [(what, "0") for what in zero if values.seconds(get(what)) == 0]
     if (fewest := values.whole(get("fewest nodes"))) and fewest > 1:
         named.append(("fewest nodes", str(fewest)))
     flags = values.words(get("flags"))
@@ -356,7 +363,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         shown = "EXCLUSIVE"
     elif exclusive not in ("", "NO"):
         named.append((f"nodes of one {exclusive.lower()}", "Exclusive"))
-    up = values.words(get("state"))
+    state = (*values.words(get("state")), "up")[0]
     nodes = get("nodes")
     return SlurmPartition(
         **record.facts(),
@@ -364,7 +371,8 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         default=values.truth(get("default") or "no") or "default" in flags,
         cpus_per_node=values.whole(get("cpus of a node")) or None,
         sharing=shown or "NO",
-        up=not up or up[0] == "up",
+        up=state in ("up", "drain"),
+        open=state not in ("drain", "inactive"),
         named=tuple(named),
         preempt_mode=values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
         job_factor=values.whole(get("job factor")) or 0,

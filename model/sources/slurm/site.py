@@ -500,6 +500,8 @@ def _queue(
             f"no input describes {some(n for n in names if n not in everything)} of partition "
             f"{item.name}", queues=(item.name,)
         )  # fmt: skip
+    if not names:
+        notes.touch(f"that partition {item.name} has no nodes", queues=(item.name,))
     for what, value in item.named:
         only = ("gpu",) if what == "defaults of gres" else ()
         notes.touch(
@@ -523,6 +525,7 @@ def _queue(
         resource_reserve=FOR_EVER,
         host_slots=item.cpus_per_node,
         active=item.up,
+        open=item.open,
         res_req=order,
     )
 
