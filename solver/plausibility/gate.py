@@ -21,6 +21,7 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.pending import LOAD_WORDS, Pending
 from ...model.plan import Method
+from ...model.sources.lsf_state.bjobs import INELIGIBLE
 from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
 from ...model.sources.slurm.seen import SlurmState
 from ..availability.demand import TermDemand
@@ -169,9 +170,8 @@ class ReadOfLsf:
         it is known; "" if all was.
         """
         queue = self.instance.queue(job.queue)
-        if _normalised(reason).startswith("ineligible"):
-            held = any(not self.lacks(job, kind.words)[0] for kind in _INELIGIBLE)
-            return ("" if held else "no input explains it"), None
+        if INELIGIBLE in reason and all(self.lacks(job, it.words)[0] for it in _INELIGIBLE):
+            return "no input explains it", None
         for kind, resource in _kinds_in(reason):
             if kind is None:
                 return "no input explains it", None
@@ -251,6 +251,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Pending], ...]:
     texts = [(kind.words, kind) for kind in Pending]
     texts += [(words, Pending.LOAD) for words in LOAD_WORDS.values()]
     texts += [("Job has a specified start time", Pending.START_TIME)]
+    texts += [(INELIGIBLE, Pending.POSTPONED)]
     texts += [("External load index ({}) is beyond threshold", Pending.LOAD)]
     texts.sort(key=lambda item: -len(item[0]))
     return tuple(

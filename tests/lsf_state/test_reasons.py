@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import slotwise as sw
 from slotwise.model.pending import LOAD_WORDS, Pending
+from slotwise.model.sources.lsf_state.bjobs import read_bjobs
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.solver.planning import plan
 from slotwise.solver.plausibility.gate import of_lsf, unexplained
 
@@ -287,11 +290,17 @@ INELIGIBLE = {
 }
 
 
+@pytest.mark.parametrize(
+    "printed", ["", "-", "New job is waiting for scheduling;", "Job slot limit reached: 1 host"]
+)
 @pytest.mark.parametrize("what", INELIGIBLE)
-def test_what_makes_a_job_ineligible_was_read(what: str) -> None:
+def test_what_makes_a_job_ineligible_was_read(what: str, printed: str) -> None:
     """It counted as a job that waits for slots in use, and its start was proved."""
     changes, explained = INELIGIBLE[what]
-    found = made("ineligible (PENDSTATE IPEND)", changes)
+    row = {"JOBID": "2", "STAT": "PEND", "PENDSTATE": "IPEND", "PEND_REASON": printed}
+    text = json.dumps({"COMMAND": "bjobs", "JOBS": 1, "RECORDS": [row]})
+    (seen,) = read_bjobs(Text(text, "f"), PrintedTimes(datetime(2026, 3, 16, tzinfo=UTC)))
+    found = made(seen.reason, changes)
     assert (not found.omissions) == explained
     if not explained:
         assert not plan(found, "optimal", effort=5)[found.pending[0].id].proved
