@@ -127,3 +127,20 @@ def test_zero_and_no_limit_in_json(name: str, number: Any) -> None:
         partition = {"name": "cpu", "nodes": {"configured": "n1"}, "maximums": {name: value}}
         given = json.dumps({"partitions": [partition]})
         assert waits({**TEXTS, "partitions": given})[1] == proved
+
+
+@pytest.mark.parametrize("words", ["-H", "--hold", "--priority=0"])
+def test_a_priority_of_zero_holds_the_job(words: str) -> None:
+    """sbatch(1): the job waits until it is released, as with --hold."""
+    seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
+    found = sw.ask(instance_of(seen, NOW), f"sbatch -n 1 -t 10 {words}")
+    assert [
+        item.what for item in found.line.answer.omissions
+    ] == ["--hold: it starts once it is released"]
+
+
+def test_no_memory_is_without_limit() -> None:
+    """The message was of rusage[], which nobody had written."""
+    seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
+    with pytest.raises(sw.InputError, match="--mem: an amount without limit"):
+        sw.ask(instance_of(seen, NOW), "sbatch -n 1 -t 10 --mem=UNLIMITED")

@@ -19,6 +19,7 @@ from ...omissions import Omission
 from ...slurm_version import LAST_READ, PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
+from ..lsf_state.assemble import MAX_OF_A_REASON
 from ..lsf_state.values import Remarks, fit_to_write
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
@@ -94,8 +95,6 @@ _RUNNING = frozenset(
      "stage_out", "staging_out"}
 )  # fmt: skip
 _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
-#: Characters of a reason that are kept.
-MAX_OF_A_REASON = 200
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
 _PLANNED_TASKS = 20
 

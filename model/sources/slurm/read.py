@@ -53,7 +53,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         or values.truth(get("hold") or False)
         or facts["reason"].lower() in _HELD,
         limit=limit,
-        min_limit=_minimum(values.seconds(get("minimum time"))),
+        min_limit=values.finite_seconds(values.seconds(get("minimum time"))),
         size=size,
         sharing=_sharing(record),
         switches=switches,
@@ -91,10 +91,6 @@ def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
     if not array:
         return str(number), None, ""
     return str(array), task, "" if task is not None else listed
-
-
-def _minimum(seconds: float | None) -> int | None:
-    return int(seconds) if seconds and math.isfinite(seconds) else None
 
 
 def _size(record: SlurmRecord) -> SlurmJobSize:

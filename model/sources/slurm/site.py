@@ -513,7 +513,7 @@ def _queue(
             f"OverSubscribe={item.sharing} of partition {item.name}: its jobs are taken to share "
             "no CPU", queues=(item.name,),
         )  # fmt: skip
-    most, default = _limit(item.max_time), _limit(item.default_time)
+    most, default = map(values.finite_seconds, (item.max_time, item.default_time))
     return Queue(
         item.name,
         priority=item.tier,
@@ -528,10 +528,6 @@ def _queue(
         open=item.open,
         res_req=order,
     )
-
-
-def _limit(seconds: float | None) -> int | None:
-    return None if seconds is None or math.isinf(seconds) or not seconds else int(seconds)
 
 
 def select_text(facts: SlurmSite) -> str:
