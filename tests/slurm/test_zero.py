@@ -134,9 +134,9 @@ def test_a_priority_of_zero_holds_the_job(words: str) -> None:
     """sbatch(1): the job waits until it is released, as with --hold."""
     seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
     found = sw.ask(instance_of(seen, NOW), f"sbatch -n 1 -t 10 {words}")
-    assert [
-        item.what for item in found.line.answer.omissions
-    ] == ["--hold: it starts once it is released"]
+    assert [item.what for item in found.line.answer.omissions] == [
+        "--hold: it starts once it is released"
+    ]
 
 
 def test_no_memory_is_without_limit() -> None:
