@@ -528,8 +528,8 @@ INPUT = argument(
     show_default=False,
 )
 ORDER = (
-    "reservation top cycle until time_limit cluster hosts events changes jobs cycle_log shares format "
-    "keep_going default_limit checkpoint checkpoint_every resume"
+    "reservation top cycle until time_limit cluster hosts events changes jobs cycle_log shares "
+    "format keep_going default_limit checkpoint checkpoint_every resume"
 )
 
 

@@ -144,3 +144,48 @@ def test_no_memory_is_without_limit() -> None:
     seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
     with pytest.raises(sw.InputError, match="--mem: an amount without limit"):
         sw.ask(instance_of(seen, NOW), "sbatch -n 1 -t 10 --mem=UNLIMITED")
+
+
+@pytest.mark.parametrize(
+    ("limit", "least", "proved"),
+    [
+        ("01:00:00", None, True),
+        ("01:00:01", None, False),
+        ("UNLIMITED", None, False),
+        ("02:00:00", "00:30:00", True),
+        ("Partition_Limit", None, True),
+    ],
+)
+def test_a_job_above_the_time_of_its_partition_is_not_proved(
+    limit: str, least: str | None, proved: bool
+) -> None:
+    """It "started now", though Slurm keeps it for PartitionTimeLimit."""
+    job = {"TimeLimit": limit} | ({"TimeMin": least} if least else {})
+    texts = changed("jobs", **job)
+    texts |= {"partitions": changed("partitions", MaxTime="01:00:00")["partitions"]}
+    seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
+    above = [item.what for item in instance_of(seen, NOW).omissions if "above that" in item.what]
+    assert bool(above) != proved
+    assert proved or not waits(texts)[1]
+
+
+@pytest.mark.parametrize(
+    ("mark", "word"),
+    [
+        ("MIXED*", "MIXED+NOT_RESPONDING"),
+        ("MIXED@", "MIXED+REBOOT_REQUESTED"),
+        ("MIXED^", "MIXED+REBOOT_ISSUED"),
+        ("MIXED$", "MIXED+MAINTENANCE"),
+        ("MIXED!", "MIXED+POWER_DOWN"),
+        ("MIXED%", "MIXED+POWERING_DOWN"),
+        ("MIXED~", "MIXED+POWERED_DOWN"),
+        ("MIXED#", "MIXED+POWERING_UP"),
+        ("MIXED-", "MIXED+PLANNED"),
+    ],
+)
+def test_a_state_is_one_in_both_its_forms(mark: str, word: str) -> None:
+    assert waits(changed("nodes", State=mark)) == waits(changed("nodes", State=word))
+
+
+def test_a_state_that_nothing_knows_takes_the_proof() -> None:
+    assert not waits(changed("nodes", State="MIXED+OF_ANOTHER_VERSION"))[1]

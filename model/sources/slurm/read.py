@@ -308,6 +308,13 @@ def _cores(sockets: Any) -> int:
     return total
 
 
+#: States of a node that Slurm marks behind its state.
+_MARKS = {
+    "*": "not_responding", "@": "reboot_requested", "^": "reboot_issued", "$": "maint",
+    "!": "power_down", "%": "powering_down", "~": "powered_down",
+}  # fmt: skip
+
+
 def node_of(record: SlurmRecord) -> SlurmNode:
     """Return one node; raises ValueError for an unreadable value."""
     get = record.get
@@ -318,10 +325,10 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     away = (values.whole(get("cores set apart")) or len(cores)) * threads
     usable = values.whole(get("usable cpus")) or max(1, total - away)
     unclear = (("cpus set apart", f"{away} of {total}"),) if away and usable == total else ()
-    silent = ("not_responding",) if "*" in str(get("state")) else ()
+    marks = [word for mark, word in _MARKS.items() if mark in str(get("state"))]
     return SlurmNode(
         **record.facts(),
-        state=(*values.words(get("state")), *values.words(get("state flags")), *silent),
+        state=(*values.words(get("state")), *values.words(get("state flags")), *marks),
         cpus=usable,
         memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),

@@ -112,6 +112,9 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     ):
         if asked and any(amount and asked > amount for amount in most):
             found.omit(f"the most memory of a {what} in its partition ({asked:g} MB are more)")
+    most_time = max((item.max_time or math.inf for item in listed), default=math.inf)
+    if (job.min_limit or job.limit or 0) > most_time:
+        found.omit("its time limit is above that of its partition: Slurm does not start it")
     nodes = min((item.max_nodes for item in listed if item.max_nodes), default=None)
     if nodes is None or (size.max_nodes or size.tasks) <= nodes:
         return size

@@ -189,6 +189,12 @@ _CLOSED = frozenset(
 )  # fmt: skip
 #: Of these, one that a job with Exclusive=topo holds, and one that Slurm does not schedule itself.
 _UNSCHEDULED = frozenset({"blocked", "external"})
+#: Those of a node that takes jobs.
+_OPEN = frozenset(
+    {"idle", "mixed", "allocated", "alloc", "completing", "planned", "reserved", "cloud", "resume",
+     "undrain", "net", "powered_down", "powering_up", "power_up", "reboot_canceled",
+     "dynamic_norm", "dynamic_future"}
+)  # fmt: skip
 #: Network topologies that decide nothing.
 _FLAT = ("", "(null)", "default", "none", "flat")
 #: The load index that carries Slurm's Weight, by which lighter nodes come first.
@@ -430,6 +436,8 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
         )  # fmt: skip
     for word in _UNSCHEDULED & set(node.state):
         notes.touch(f"node {node.name} is {word.upper()}: taken as closed", hosts=(node.name,))
+    for word in set(node.state) - _DOWN - _CLOSED - _OPEN:
+        notes.touch(f"the state {word.upper()} of node {node.name}", hosts=(node.name,))
     for what, value in node.named:
         notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
     return Host(
