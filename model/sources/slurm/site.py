@@ -178,18 +178,14 @@ def is_matching(resource: str) -> bool:
 
 #: A name in an expression of --constraint.
 FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
-#: States of a node that is down; of one that an administrator has closed; of one that is going.
+#: States of a node that is down, of one that an administrator has closed, of one that takes jobs.
 _DOWN = frozenset(
     {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
      "powering_down", "power_down", "perfctrs", "inval"}
 )  # fmt: skip
 _CLOSED = frozenset(
-    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued",
-     "blocked", "external"}
-)  # fmt: skip
-#: Of these, one that a job with Exclusive=topo holds, and one that Slurm does not schedule itself.
-_UNSCHEDULED = frozenset({"blocked", "external"})
-#: Those of a node that takes jobs.
+    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued"}
+)
 _OPEN = frozenset(
     {"idle", "mixed", "allocated", "alloc", "completing", "planned", "reserved", "cloud", "resume",
      "undrain", "net", "powered_down", "powering_up", "power_up", "reboot_canceled",
@@ -434,10 +430,8 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
             f"node {node.name} has GPUs of several types ({', '.join(models)}): any of them suit",
             hosts=(node.name,), resources=("gpu",),
         )  # fmt: skip
-    for word in _UNSCHEDULED & set(node.state):
+    for word in sorted(set(node.state) - _DOWN - _CLOSED - _OPEN):
         notes.touch(f"node {node.name} is {word.upper()}: taken as closed", hosts=(node.name,))
-    for word in set(node.state) - _DOWN - _CLOSED - _OPEN:
-        notes.touch(f"the state {word.upper()} of node {node.name}", hosts=(node.name,))
     for what, value in node.named:
         notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
     return Host(
@@ -456,10 +450,9 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
 def status_of(node: SlurmNode) -> str:
     """Return the state of a node as a bhosts status."""
     words = set(node.state)
-    cloud = "powered_down" in words and not words & (_DOWN | _CLOSED)
-    if words & _DOWN and not cloud:
+    if words & _DOWN:
         return "unavail"
-    return "closed_Adm" if words & _CLOSED else "ok"
+    return "closed_Adm" if words - _OPEN else "ok"
 
 
 def _named(seen: SlurmState) -> Iterable[str]:
