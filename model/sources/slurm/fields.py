@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from .. import slurm_values as values
-from ..slurm_values import blank, host_list, listed, number, one_or_more, stamp, text, whole
+from ..slurm_values import blank, host_list, listed, one_or_more, stamp, text, whole
 from ..slurm_values import finite_megabytes as size
 
 #: Value of a field that the form of a record lacks although other forms have it.
@@ -228,7 +228,7 @@ PARTITIONS = (
     _row("partition", "default time", "defaults.time", "DefaultTime", values.seconds),
     _row("partition", "max time", "maximums.time", "MaxTime", values.seconds),
     _row("partition", "max nodes", "maximums.nodes", "MaxNodes", whole),
-    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes"),
+    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes", "named", "0 1"),
     _row("partition", "cpus of a node", "maximums.cpus_per_node", "MaxCPUsPerNode"),
     _row("partition", "tier", "priority.tier", "PriorityTier", one_or_more),
     _row("partition", "job factor", "priority.job_factor", "PriorityJobFactor"),
@@ -244,11 +244,11 @@ PARTITIONS = (
     _row("partition", "max memory per cpu", "maximums.partition_memory_per_cpu", "MaxMemPerCPU",
          size),
     _row("partition", "qos", "qos.assigned", "QoS", text),
-    _row("partition", "accounts", "accounts.allowed", "AllowAccounts"),
-    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts"),
-    _row("partition", "qos allowed", "qos.allowed", "AllowQos"),
-    _row("partition", "qos refused", "qos.deny", "DenyQos"),
-    _row("partition", "groups", "groups.allowed", "AllowGroups"),
+    _row("partition", "accounts", "accounts.allowed", "AllowAccounts", "named", "all"),
+    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts", "named", "all"),
+    _row("partition", "qos allowed", "qos.allowed", "AllowQos", "named", "all"),
+    _row("partition", "qos refused", "qos.deny", "DenyQos", "named", "all"),
+    _row("partition", "groups", "groups.allowed", "AllowGroups", "named", "all"),
     _row("partition", "nodes of one user", "", "ExclusiveUser", "named", "no"),
     _row("partition", "use by root alone", "", "RootOnly", "named", "no"),
     _row("partition", "least loaded first", "", "LLN", "named", "no"),
@@ -406,7 +406,7 @@ class SlurmRecord:
         """Yield the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
-                value = number(value) if isinstance(value, Mapping) else value
+                value = whole(value) if isinstance(value, Mapping) else value
                 shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 empty = shown.strip().lower().removesuffix(".0")
                 if value is not None and empty not in ("", "inf", *row.unset) and not blank(shown):

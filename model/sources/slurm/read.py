@@ -341,10 +341,6 @@ def licence_of(record: SlurmRecord) -> SlurmLicence:
     return SlurmLicence(**record.facts())
 
 
-#: Rules on who may use a partition: it is named if it is not for all.
-_WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
-
-
 #: Flags of a partition in JSON (26.05) that no method takes into account.
 _PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo", "root_only"})
 
@@ -352,12 +348,9 @@ _PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_to
 def partition_of(record: SlurmRecord) -> SlurmPartition:
     """Return one partition; raises ValueError for an unreadable value."""
     get = record.get
-    who = [(what, values.text(get(what))) for what in _WHO if get(what) is not None]
-    named = [*record.named(), *((what, text) for what, text in who if text.lower() != "all")]
+    named = [*record.named()]
     zero = ("default time", "max time", "max nodes", "cpus of a node")
     named += [(what, "0") for what in zero if values.seconds(get(what)) == 0]
-    if (fewest := values.whole(get("fewest nodes"))) and fewest > 1:
-        named.append(("fewest nodes", str(fewest)))
     flags = values.words(get("flags"))
     named += [(f"flag {flag}", "JSON") for flag in flags if flag in _PARTITION_FLAGS]
     sharing, exclusive = get("sharing"), values.text(get("exclusive")).upper()
