@@ -2,12 +2,12 @@
 
     python benchmarks/slurm_starts.py [QUEUES] [--forms text json] [--names 26.05-gpu] [--proofs]
 
-QUEUES is a folder or an archive of recorded queues (tests/data/slurm/versions.tar.xz), each a folder
-whose name begins with the version of Slurm: ``start.txt`` is what ``squeue --start`` printed, every
-folder in it is a form of the listings of that moment; what a form lacks comes from ``text``. A start
-is equal within 8 s, by which a cycle may be older than the listing; no start is equal to none. A
-time that ``--begin`` gives is no planned start. --proofs: those of the optimal method in a short
-effort, and whether those in another form than text are as many.
+QUEUES is a folder or an archive of recorded queues (tests/data/slurm/versions.tar.xz), a folder
+each, whose name begins with the version of Slurm: ``start.txt`` is what ``squeue --start`` printed,
+every folder in it a form of the listings of that moment; what a form lacks comes from ``text``. A
+start is equal within 8 s, by which a cycle may be older than the listing; no start is equal to
+none. A time that ``--begin`` gives is no planned start. --proofs: those of the optimal method in a
+short effort.
 """
 
 from __future__ import annotations
