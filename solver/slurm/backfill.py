@@ -443,8 +443,9 @@ def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     """Return the start of one job in one partition, and remove its nodes from the map."""
     demand = attempt.demand
     open_condition = demand.after is not None or demand.earliest > cycle.now
-    of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
-    if demand.job.dependency and (open_condition or of_slurm):
+    # squeue lists only unfulfilled dependencies
+    only_open = cycle.problem.instance.params.scheduler.plans_nodes
+    if demand.job.dependency and (open_condition or only_open):
         return _JobAnswer(why=DEPENDENT)
     if demand.job.begin is not None and demand.job.begin > cycle.now:
         return _JobAnswer(why=NOT_BEGUN)
