@@ -271,7 +271,8 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     last = found.obstacles[-1].reason if found.obstacles else ""
     why = answer.waits_for or last or "all its requested resources are free"
     we_say = "Slotwise computes the same" if agree else f"Slotwise computes that {ours}"
-    yield f"{clock.instance.params.scheduler.name} says {' and '.join(says)}; {we_say}, because: {why}"
+    name = clock.instance.params.scheduler.name
+    yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:

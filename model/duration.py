@@ -111,7 +111,7 @@ def aborted(instance: Instance, job: Job) -> str:
         text = f"its termination time (-t {at}) has passed: LSF aborts it"
     else:
         text = f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
-    return _in_words(instance, text)
+    return family_text(instance, text)
 
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
