@@ -11,6 +11,7 @@ from .cluster import Host, Thresholds
 from .facts import Fact
 from .job import DEFAULT_LARGEST, HostRequest, Job
 from .scheduler_family import FAMILIES, SchedulerFamily
+from .slurm_select import without_words
 
 if TYPE_CHECKING:
     from .slurm_priority import AgeFactor
@@ -434,10 +435,10 @@ class SteppedGrowth:
 
 def without_growth(params: Params) -> Params:
     """Return the parameters under which no priority grows, or moves with fairshare."""
-    from .slurm_fairshare import without_fairshare
-    from .slurm_priority import without_age
+    from .slurm_fairshare import FAIRSHARE_WORDS
+    from .slurm_priority import AGE_WORDS
 
-    kept = without_fairshare(without_age(params.select_parameters))
+    kept = without_words(params.select_parameters, (*AGE_WORDS, *FAIRSHARE_WORDS))
     return replace(params, select_parameters=kept, job_priority_over_time=None)
 
 

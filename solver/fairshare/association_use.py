@@ -24,7 +24,7 @@ from ...model.slurm_fairshare import (
     shares_of,
 )
 from ...model.slurm_partitions import SEVERAL
-from ...model.sources.slurm.select_words import amounts_of, words_of
+from ...model.slurm_select import amounts_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +317,6 @@ def billing_weights(instance: Instance) -> dict[str, dict[str, float]]:
     """Return TRESBillingWeights by partition; without an entry, CPUs are billed."""
     return {
         partition: amounts_of(words["TRESBillingWeights"])
-        for partition, words in words_of(instance).items()
+        for partition, words in words_of(instance.params.select_parameters).items()
         if "TRESBillingWeights" in words
     }

@@ -25,18 +25,18 @@ from ...slurm_fairshare import (
     shares_of,
 )
 from ...slurm_priority import (
+    AGE_WORDS,
     CALC_PERIOD,
     MAX_AGE,
     WEIGHED_TRES,
-    AgeFactor,
     PriorityRequest,
     SizeAndPartition,
     age_factor,
 )
+from ...slurm_select import amounts_of, amounts_text, flags_of, words_of
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmJob, SlurmPriority, SlurmShare, SlurmState
-from .select_words import amounts_of, amounts_text, words_of
 
 #: Weights that :func:`size_and_partition` needs.
 _OWN_WEIGHTS = ("PriorityWeightJobSize", "PriorityWeightPartition")
@@ -84,7 +84,8 @@ def _moving(seen: SlurmState, settings: Mapping[str, str]) -> Iterator[str]:
     if is_accounted(settings) and (weight or shares):
         times = [settings.get(name, "") for name in ("prioritymaxage", "prioritycalcperiod")]
         known = [values.clock_seconds(text) if text else 0 for text in times]
-        yield AgeFactor(weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD).text()
+        numbers = (weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD)
+        yield from map("{}={}".format, AGE_WORDS, numbers)
     if shares:
         half_life = settings.get("prioritydecayhalflife", "")
         yield FairshareRule(
@@ -146,8 +147,7 @@ def _qos_priorities(seen: SlurmState) -> dict[str, float]:
 
 def size_and_partition(instance: Instance) -> SizeAndPartition | None:
     """Return the parts that a request decides, None if priorities have unknown parts or none."""
-    own = words_of(instance).get("", {})
-    if "PriorityUnknown" in own:
+    if "PriorityUnknown" in words_of(instance.params.select_parameters)[""]:
         return None
     return request_parts(instance)
 
@@ -157,8 +157,8 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
 
     Those of which something is unknown have the weight 0.
     """
-    words = words_of(instance)
-    own = words.get("", {})
+    words = words_of(instance.params.select_parameters)
+    own = words[""]
     if any(name not in own for name in _OWN_WEIGHTS):
         return None
     hosts = instance.cluster.hosts
@@ -167,7 +167,6 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
         for name, given in words.items()
         if "PriorityJobFactor" in given
     }
-    rule_flags = frozenset(filter(None, own.get("PriorityFlags", "").split("+")))
     qos = amounts_of(own.get("PriorityQOS", ""))
     return SizeAndPartition(
         int(own["PriorityWeightJobSize"]),
@@ -180,7 +179,7 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
         {name: int(priority) for name, priority in qos.items()},
         weights := amounts_of(own.get("PriorityWeightTRES", "")),
         _totals(instance) if weights else {},
-        rule_flags,
+        flags_of(own),
     )
 
 
@@ -287,6 +286,8 @@ class PriorityCheck:
             touch("PriorityWeightFairshare: the part of each job stays as it is now (give sshare "
                   "-a -l -P)")  # fmt: skip
         flags = values.text(settings.get("priorityflags")).upper()
+        if "DEPTH_OBLIVIOUS" in flags:
+            touch("PriorityFlags=DEPTH_OBLIVIOUS: factors are computed as without it")
         if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
             touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")
         if not values.blank(settings.get("prioritysitefactorplugin")):
