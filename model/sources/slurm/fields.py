@@ -319,10 +319,9 @@ SHARES = (
     _row("share", "usage", "usage", "RawUsage"),
     _row("share", "effective usage", "effective_usage", "EffectvUsage"),
     _row("share", "factor", "fairshare.factor", "FairShare"),
-    _row("share", "level", "fairshare.level", "LevelFS"),
     _row("share", "GrpTRESMins", "tres.group_minutes", "GrpTRESMins"),
-    _inert("share", "cluster id tres.run_seconds tres.usage usage_normalized",
-           "Cluster GrpTRESRaw ID NormUsage TRESRunMins"),
+    _inert("share", "cluster fairshare.level id tres.run_seconds tres.usage usage_normalized",
+           "Cluster GrpTRESRaw ID LevelFS NormUsage TRESRunMins"),
 )  # fmt: skip
 
 #: sprio, which has no JSON; "PARTITION factor" is its second column PARTITION.

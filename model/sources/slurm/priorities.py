@@ -9,7 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ...display import some
 from ...instance import Instance
@@ -201,18 +201,8 @@ def associations_of(seen: SlurmState) -> tuple[Association, ...]:
     """Return the associations, () if fairshare is not part of priorities."""
     if not weighs_fairshare(seen.settings):
         return ()
-    return tuple(
-        Association(
-            item.account,
-            item.user,
-            item.parent,
-            item.partition,
-            item.shares,
-            item.usage,
-            item.factor,
-        )
-        for item in seen.shares
-    )
+    names = [item.name for item in fields(Association)]
+    return tuple(Association(*(getattr(row, name) for name in names)) for row in seen.shares)
 
 
 def fairshare_part(instance: Instance, job: Job) -> float | None:
@@ -428,12 +418,6 @@ def _contradiction(
     printed = row.effective_usage
     if printed is not None and abs(printed - by_usage.effective_usage) > _DIGITS + late:
         return f"EffectvUsage {printed:g}, computed {by_usage.effective_usage:.6f},"
-    level = row.level
-    if level and math.isfinite(level) and printed:
-        # LevelFS is NormShares / EffectvUsage, each printed with six digits.
-        computed = own.norm_shares / printed
-        if abs(level - computed) > _DIGITS * (1 + (1 + computed) / printed):
-            return f"LevelFS {level:g}, computed {computed:.6f},"
     return ""
 
 

@@ -138,7 +138,6 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         norm_shares=_fraction(get("part of shares")),
         effective_usage=_fraction(get("effective usage")),
         factor=factor if user else None,
-        level=_fraction(get("level")),
         minutes=_minutes(get("GrpTRESMins")),
         where=record.where,
     )
