@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
 from ...model.reserved_periods import with_periods
 from ...model.slurm_partitions import partitions_of
+from ...model.slurm_select import words_of
+from ...model.slurm_setting_keys import parameters_of
 from ...model.slurm_version import (
     ARRAY_LIMIT_IN_CYCLE,
     BOUNDED_BY_RECORDS,
@@ -93,10 +96,10 @@ class BackfillSettings:
     @classmethod
     def of(cls, params: Params) -> BackfillSettings:
         """Return the settings of an instance."""
-        given = _words(params.scheduler_parameters)
+        given = parameters_of(params.scheduler_parameters)
         licences = "bf_licenses" in given
         omitted = [f"{name} (SchedulerParameters)" for name in NOT_MODELLED if name in given]
-        if topology := _words(params.select_parameters).get("topologyplugin"):
+        if topology := words_of(params.select_parameters)[""].get("TopologyPlugin"):
             omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(
             _number(given, "bf_window", WINDOW, MAX_WINDOW) * 60,
@@ -126,11 +129,6 @@ class BackfillSettings:
         """Return the instants of a plan in the map, at least one step of the resolution apart."""
         begin = self.floor(start)
         return begin, max(self.end_of(end), begin + self.resolution)
-
-
-def _words(text: str) -> dict[str, str]:
-    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
-    return {name.strip().lower(): value.strip() for name, _, value in parts}
 
 
 def _number(given: dict[str, str], name: str, default: int, maximum: int = 0) -> int:
@@ -776,17 +774,14 @@ def _will_run(
     is_bounded = cycle.settings.version in BOUNDED_BY_RECORDS
     first = time if is_bounded else cycle.now
     gpus = GpusSeen() if shape.gpus_over_nodes else None
-    caps = _caps(cycle, demand, first, gpus=gpus)
-    _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
-    found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
-    if found is not None:
-        return first, found
-    for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
+    groups = _groups(cycle, usable, first, later if is_bounded else None)
+    nobody: list[_Occupied] = []
+    for end, kept in chain([(first, nobody)], groups):
         caps = _caps(cycle, demand, end, kept, gpus)
         _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
         found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
         if found is not None:
-            if cycle.settings.version in BY_CHOSEN_NODES:
+            if end > first and cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)
             return end, found
     return None

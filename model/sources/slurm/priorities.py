@@ -36,7 +36,7 @@ from ...slurm_priority import (
 from ...slurm_select import amounts_of, amounts_text, flags_of, words_of
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
-from .seen import SlurmJob, SlurmPriority, SlurmShare, SlurmState
+from .seen import SlurmJob, SlurmJobSize, SlurmPriority, SlurmShare, SlurmState
 
 #: Weights that :func:`size_and_partition` needs.
 _OWN_WEIGHTS = ("PriorityWeightJobSize", "PriorityWeightPartition")
@@ -181,6 +181,14 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
         _totals(instance) if weights else {},
         flags_of(own),
     )
+
+
+def request_of(
+    size: SlurmJobSize, partition: str, minutes: int | None, qos: str, nice: int = 0
+) -> PriorityRequest:
+    """Return what the priority of a job measures."""
+    memory = (size.memory_per_node or 0.0) * size.nodes or (size.memory_per_cpu or 0.0) * size.cpus
+    return PriorityRequest(size.nodes, size.cpus, partition, memory, minutes, qos, nice)
 
 
 def _totals(instance: Instance) -> dict[str, dict[str, float]]:
@@ -480,16 +488,8 @@ class _Computed:
     def _of_request(self, job: SlurmJob, partition: str) -> Iterator[tuple[str, float]]:
         if self._parts is None or (job.size.all_memory and self._parts.tres_weights):
             return
-        size = job.size
-        memory = size.memory_per_node
-        request = PriorityRequest(
-            size.nodes,
-            size.cpus,
-            partition,
-            size.nodes * memory if memory else size.cpus * (size.memory_per_cpu or 0.0),
-            int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None,
-            job.qos,
-        )
+        minutes = int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None
+        request = request_of(job.size, partition, minutes, job.qos)
         for column, part in self._parts.parts(request).items():
             if column == "QOS" and job.qos not in self._parts.qos:
                 continue

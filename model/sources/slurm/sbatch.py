@@ -23,7 +23,7 @@ from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
-from .priorities import fairshare_part, size_and_partition
+from .priorities import fairshare_part, request_of, size_and_partition
 from .requests import licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobSize
 from .several_partitions import BEHIND_LEFT, planned_in_first
@@ -543,18 +543,13 @@ def _requested(
 ) -> PriorityRequest | None:
     """Return what the priority measures, None if something that counts is not known."""
     partition = partitions_of(instance, job.queue)[0]
-    memory = (size.memory_per_node or 0.0) * size.nodes
-    memory = memory or (size.memory_per_cpu or 0.0) * size.cpus
     qos = found.given.get("qos", "normal")
-    if (parts.qos_weight and qos not in parts.qos) or ("mem" in parts.tres_weights and not memory):
-        return None
     queues = [queue for queue in instance.queues if queue.name == partition]
     limit = job.run_limit or (queues[0].run_limit if queues else None)
-    return PriorityRequest(
-        size.nodes, size.cpus, partition, memory,
-        None if limit is None or limit == NO_RUN_LIMIT else limit // 60, qos,
-        _read(found, "nice", _nice, 0),
-    )  # fmt: skip
+    minutes = None if limit is None or limit == NO_RUN_LIMIT else limit // 60
+    request = request_of(size, partition, minutes, qos, _read(found, "nice", _nice, 0))
+    lacks_memory = "mem" in parts.tres_weights and not request.memory
+    return None if lacks_memory or (parts.qos_weight and qos not in parts.qos) else request
 
 
 def _nice(text: str) -> int:
