@@ -66,7 +66,6 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     now: the instant; None: as the records have it.
     Raises InputError with everything that makes no instance.
     """
-    from ..model.errors import InputError
     from ..model.sources.slurm.assemble import assemble
     from ..model.sources.slurm.folder import printed_at
     from ..solver.plausibility.gate import said_by_slurm, unexplained

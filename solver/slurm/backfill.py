@@ -16,7 +16,7 @@ from itertools import chain
 
 import numpy as np
 
-from ...model.configuration import Params, Queue
+from ...model.configuration import Params
 from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
 from ...model.gpu_request import PHYSICAL
@@ -155,20 +155,16 @@ def with_all_nodes(instance: Instance) -> Instance:
 
     A cycle itself keeps a job on the nodes of one partition.
     """
-    return replace(
-        instance, queues=tuple(_with_all_nodes(instance, queue) for queue in instance.queues)
-    )
-
-
-def _with_all_nodes(instance: Instance, queue: Queue) -> Queue:
-    names = partitions_of(instance, queue.name)
-    if len(names) == 1:
-        return queue
-    members = [instance.queue(name) for name in names]
-    hosts: tuple[HostRequest, ...] = ()
-    if all(member.hosts for member in members):
-        hosts = tuple(dict.fromkeys(host for member in members for host in member.hosts))
-    return replace(queue, hosts=hosts, res_req=members[0].res_req)
+    queues = []
+    for queue in instance.queues:
+        members = [instance.queue(name) for name in partitions_of(instance, queue.name)]
+        if len(members) > 1:
+            listed = all(member.hosts for member in members)
+            hosts = (host for member in members for host in member.hosts if listed)
+            own = members[0].res_req
+            queue = replace(queue, hosts=tuple(dict.fromkeys(hosts)), res_req=own)
+        queues.append(queue)
+    return replace(instance, queues=tuple(queues))
 
 
 def attempts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Attempt]:

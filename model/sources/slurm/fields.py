@@ -329,15 +329,11 @@ PRIORITIES = (
     _row("priority", "job", "", "JOBID"),
     _row("priority", "partition", "", "PARTITION"),
     _row("priority", "priority", "", "PRIORITY"),
-    _row("priority", "SITE", "", "SITE"),
-    _row("priority", "AGE", "", "AGE"),
-    _row("priority", "ASSOC", "", "ASSOC"),
-    _row("priority", "FAIRSHARE", "", "FAIRSHARE"),
-    _row("priority", "JOBSIZE", "", "JOBSIZE"),
     _row("priority", "PARTITION", "", "PARTITION_factor"),
-    _row("priority", "QOS", "", "QOS"),
-    _row("priority", "NICE", "", "NICE"),
-    _row("priority", "TRES", "", "TRES"),
+    *(
+        _row("priority", part, "", part)
+        for part in ("SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "QOS", "NICE", "TRES")
+    ),
     _inert("priority", "", "ACCOUNT CLUSTER QOSNAME SLUID USER"),
 )
 

@@ -23,7 +23,7 @@ from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import HEAD, of_cluster, read_limits
-from .read import job_of, licence_of, node_of, partition_of, reservation_of
+from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
     BEGINNINGS,
     cluster_of,
@@ -34,7 +34,7 @@ from .records import (
     settings_of,
     version_of,
 )
-from .seen import SlurmJob, SlurmNode, SlurmPartition, SlurmState
+from .seen import SlurmJob, SlurmLicence, SlurmNode, SlurmPartition, SlurmState
 from .shares import (
     NORMALISED,
     PRIORITY_HEAD,
@@ -61,7 +61,7 @@ _KINDS: dict[RecordKind, tuple[str, str, Callable[..., Any]]] = {
     "node": ("name", "nodes", node_of),
     "partition": ("name", "partitions", partition_of),
     "reservation": ("name", "reservations", reservation_of),
-    "licence": ("name", "licences", licence_of),
+    "licence": ("name", "licences", lambda record: SlurmLicence(**record.facts())),
     "share": ("", "shares", share_of),
     "priority": ("", "priorities", priority_of),
 }

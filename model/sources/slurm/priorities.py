@@ -9,7 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from ...display import some
 from ...instance import Instance
@@ -250,13 +250,21 @@ def set_directly(rows: Iterable[SlurmPriority]) -> frozenset[str]:
     )
 
 
-@dataclass(slots=True)
 class PriorityCheck:
     """Comparison of an instance with the priorities that Slurm printed."""
 
-    instance: Instance
-    seen: SlurmState
-    notes: Remarks
+    def __init__(self, instance: Instance, seen: SlurmState, notes: Remarks) -> None:
+        self.instance, self.seen, self.notes = instance, seen, notes
+        text = instance.params.select_parameters
+        self.rule, self.age, self.parts = (
+            fairshare_rule(text), age_factor(text), request_parts(instance),
+        )  # fmt: skip
+        self.tree = AssociationTree.of(instance.associations)
+        self.usage = [item.usage for item in instance.associations]
+        #: Shares of each association by RawUsage, () if fairshare does not count.
+        self.by_usage: Sequence[Shares] = (
+            shares_of(self.tree, self.usage, self.rule) if self.rule and self.usage else ()
+        )
 
     def run(self) -> None:
         """Add a note for each contradiction, and for each part that does not move as in Slurm."""
@@ -275,9 +283,7 @@ class PriorityCheck:
 
     def _settings(self) -> None:
         """Name the settings that no method obeys, where priorities move."""
-        settings = self.seen.settings
-        rule = fairshare_rule(self.instance.params.select_parameters)
-        touch = self.notes.touch
+        settings, touch = self.seen.settings, self.notes.touch
         if not self.instance.pending:
             return
         if weighs_fairshare(settings) and not self.seen.shares:
@@ -290,7 +296,7 @@ class PriorityCheck:
             touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")
         if not values.blank(settings.get("prioritysitefactorplugin")):
             touch("PrioritySiteFactorPlugin: the site factor of each job stays as it is now")
-        if rule is None:
+        if self.rule is None:
             return
         reset = values.text(settings.get("priorityusageresetperiod")).upper()
         if reset not in ("", "NONE"):
@@ -322,24 +328,20 @@ class PriorityCheck:
 
     def _below(self, rows: Sequence[SlurmShare]) -> list[str]:
         """Return the pending jobs that one of these associations bills."""
-        tree = AssociationTree.of(self.instance.associations)
-        numbers = {tree.find(row.account, row.user, row.partition) for row in rows}
+        numbers = {self.tree.find(row.account, row.user, row.partition) for row in rows}
         return [
             job.id
             for job in self.instance.pending
-            if (own := association_of(tree, job)) is not None
-            and not numbers.isdisjoint(tree.chain(own))
+            if (own := association_of(self.tree, job)) is not None
+            and not numbers.isdisjoint(self.tree.chain(own))
         ]
 
     def _shares(self) -> None:
         """Compare sshare with what its own shares and usage give."""
-        rule = fairshare_rule(self.instance.params.select_parameters)
-        if rule is None or not self.instance.associations:
+        rule, tree, usage = self.rule, self.tree, self.usage
+        if rule is None or not usage:
             return
-        tree = AssociationTree.of(self.instance.associations)
-        usage = [item.usage for item in self.instance.associations]
         computed = shares_of(tree, usage, rule, _printed_accounts(self.seen.shares, rule))
-        by_usage = shares_of(tree, usage, rule)
         alone = [job.id for job in self.instance.pending if association_of(tree, job) is None]
         if alone:
             self.notes.touch(
@@ -350,7 +352,7 @@ class PriorityCheck:
         for number, row in enumerate(self.seen.shares):
             above = tree.compared_under[number]
             late = self._late(rule, 0.0 if above is None else usage[above])
-            text = _contradiction(row, computed[number], by_usage[number], rule, late)
+            text = _contradiction(row, computed[number], self.by_usage[number], rule, late)
             if text:
                 wrong.append((row, text))
         if not wrong:
@@ -376,13 +378,13 @@ class PriorityCheck:
         for row in self.seen.priorities:
             rows[row.job].append(row)
         found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        known = _Computed(self.instance, self.seen)
+        by_id = {job.id: job for job in self.instance.pending}
         fixed = set_directly(self.seen.priorities)
         ids_of = self._ids()
         for job in self.seen.jobs:
             ids = ids_of.get(job.full_id, []) if "pending" in job.state else []
             for row in rows.get(job.id, ()) if ids else ():
-                sums = () if job.id in fixed else known.differences(job, ids[0], row)
+                sums = () if job.id in fixed else self._differences(job, by_id[ids[0]], row)
                 for column, text in (*_of_total(job, row, is_set=job.id in fixed), *sums):
                     found[column] += [(name, text) for name in ids]
         for column, items in found.items():
@@ -390,6 +392,47 @@ class PriorityCheck:
             self.notes.touch(
                 f"sprio contradicts {column} of {some(jobs)}: {items[0][1]}", jobs, count=len(jobs)
             )
+
+    def _differences(
+        self, job: SlurmJob, own: Job, row: SlurmPriority
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the columns whose printed part is not the computed one."""
+        partition = row.partition or (job.partitions[0] if job.partitions else "")
+        computed = dict(self._of_request(job, partition))
+        if self.by_usage and self.rule is not None:
+            number = self.tree.find(own.project.partition("/")[0], own.user, partition)
+            if number is not None:
+                # sshare has been compared with the formula; the classic one lags behind usage.
+                printed_factor = self.seen.shares[number].factor
+                factor = self.by_usage[number].factor if printed_factor is None else printed_factor
+                computed["FAIRSHARE"] = self.rule.weight * (factor or 0.0)
+        for column, value in computed.items():
+            printed = row.tres if column == "TRES" else row.parts.get(column)
+            if printed is not None and abs(printed - value) > _ROUNDING:
+                yield column, f"{column} {printed}, computed {round(value)}"
+        yield from self._of_age(own, row)
+
+    def _of_request(self, job: SlurmJob, partition: str) -> Iterator[tuple[str, float]]:
+        if self.parts is None or (job.size.all_memory and self.parts.tres_weights):
+            return
+        minutes = int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None
+        request = request_of(job.size, partition, minutes, job.qos)
+        for column, part in self.parts.parts(request).items():
+            if column == "QOS" and job.qos not in self.parts.qos:
+                continue
+            if column == "TRES" and not self.parts.tres_weights:
+                continue
+            yield column, float(part)
+
+    def _of_age(self, job: Job, row: SlurmPriority) -> Iterator[tuple[str, str]]:
+        """Yield an AGE that no instant within a PriorityCalcPeriod before now explains."""
+        printed = row.parts.get("AGE")
+        if self.age is None or printed is None or job.dependency:
+            return
+        most = self.age.part(job, 0) + _ROUNDING
+        least = self.age.part(job, -self.age.period) - _ROUNDING
+        if not least <= printed <= most:
+            yield "AGE", f"AGE {printed}, computed {most - _ROUNDING}"
 
 
 def _printed_accounts(rows: Sequence[SlurmShare], rule: FairshareRule) -> dict[int, float]:
@@ -448,61 +491,3 @@ def _of_total(job: SlurmJob, row: SlurmPriority, *, is_set: bool) -> Iterator[tu
             yield "itself in PRIORITY", f"PRIORITY {row.priority}, the parts are {total}"
     if len(job.partitions) == 1 and job.priority and abs(job.priority - row.priority) > _ROUNDING:
         yield "squeue in the priority", f"PRIORITY {row.priority}, squeue prints {job.priority}"
-
-
-class _Computed:
-    """Parts of priorities as they are computed."""
-
-    def __init__(self, instance: Instance, seen: SlurmState) -> None:
-        self._seen = seen
-        self._parts = request_parts(instance)
-        self._age = age_factor(instance.params.select_parameters)
-        self._rule: FairshareRule | None = fairshare_rule(instance.params.select_parameters)
-        self._tree = AssociationTree.of(instance.associations)
-        usage = [item.usage for item in instance.associations]
-        self._shares: Sequence[Shares] = (
-            shares_of(self._tree, usage, self._rule) if self._rule and usage else ()
-        )
-        self._by_id = {job.id: job for job in instance.pending}
-
-    def differences(
-        self, job: SlurmJob, name: str, row: SlurmPriority
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the columns whose printed part is not the computed one."""
-        own = self._by_id[name]
-        partition = row.partition or (job.partitions[0] if job.partitions else "")
-        computed = dict(self._of_request(job, partition))
-        if self._shares and self._rule is not None:
-            number = self._tree.find(own.project.partition("/")[0], own.user, partition)
-            if number is not None:
-                # sshare has been compared with the formula; the classic one lags behind usage.
-                printed_factor = self._seen.shares[number].factor
-                factor = self._shares[number].factor if printed_factor is None else printed_factor
-                computed["FAIRSHARE"] = self._rule.weight * (factor or 0.0)
-        for column, value in computed.items():
-            printed = row.tres if column == "TRES" else row.parts.get(column)
-            if printed is not None and abs(printed - value) > _ROUNDING:
-                yield column, f"{column} {printed}, computed {round(value)}"
-        yield from self._of_age(own, row)
-
-    def _of_request(self, job: SlurmJob, partition: str) -> Iterator[tuple[str, float]]:
-        if self._parts is None or (job.size.all_memory and self._parts.tres_weights):
-            return
-        minutes = int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None
-        request = request_of(job.size, partition, minutes, job.qos)
-        for column, part in self._parts.parts(request).items():
-            if column == "QOS" and job.qos not in self._parts.qos:
-                continue
-            if column == "TRES" and not self._parts.tres_weights:
-                continue
-            yield column, float(part)
-
-    def _of_age(self, job: Job, row: SlurmPriority) -> Iterator[tuple[str, str]]:
-        """Yield an AGE that no instant within a PriorityCalcPeriod before now explains."""
-        printed = row.parts.get("AGE")
-        if self._age is None or printed is None or job.dependency:
-            return
-        most = self._age.part(job, 0) + _ROUNDING
-        least = self._age.part(job, -self._age.period) - _ROUNDING
-        if not least <= printed <= most:
-            yield "AGE", f"AGE {printed}, computed {most - _ROUNDING}"

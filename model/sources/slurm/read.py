@@ -14,7 +14,6 @@ from .records import BY_NODE
 from .seen import (
     SlurmJob,
     SlurmJobSize,
-    SlurmLicence,
     SlurmNode,
     SlurmPartition,
     SlurmReservation,
@@ -326,11 +325,6 @@ def node_of(record: SlurmRecord) -> SlurmNode:
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
         named=tuple(record.named()),
     )
-
-
-def licence_of(record: SlurmRecord) -> SlurmLicence:
-    """Return the licences of one name; raises ValueError for an unreadable value."""
-    return SlurmLicence(**record.facts())
 
 
 #: Rules on who may use a partition: it is named if it is not for all.
