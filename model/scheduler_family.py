@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SchedulerFamily:
-    """What the rest of the house asks of a family; the defaults are those of LSF."""
+    """What answers depend on in a family of schedulers; the defaults are those of LSF."""
 
     #: Name in sentences, and the command that submits a job.
     name: str = "LSF"

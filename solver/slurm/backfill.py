@@ -771,8 +771,8 @@ def _will_run(
     first = time if is_bounded else cycle.now
     gpus = GpusSeen() if shape.gpus_over_nodes else None
     groups = _groups(cycle, usable, first, later if is_bounded else None)
-    nobody: list[_Occupied] = []
-    for end, kept in chain([(first, nobody)], groups):
+    all_released: list[_Occupied] = []
+    for end, kept in chain([(first, all_released)], groups):
         caps = _caps(cycle, demand, end, kept, gpus)
         _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
         found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
