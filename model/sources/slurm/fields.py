@@ -235,6 +235,7 @@ PARTITIONS = (
     _row("partition", "sharing", "maximums.oversubscribe.flags partition.oversubscribe",
          "OverSubscribe"),
     _row("partition", "exclusive", "partition.exclusive", "Exclusive"),
+    _row("partition", "jobs of a cpu", "maximums.oversubscribe.jobs maximums.shares"),
     _row("partition", "state", "partition.state", "State"),
     _row("partition", "memory per node", "defaults.partition_memory_per_node", "DefMemPerNode",
          size),
@@ -265,7 +266,7 @@ PARTITIONS = (
     _inert(
         "partition",
         "alternate cluster cpus.task_binding cpus.total defaults.memory_per_cpu grace_time "
-        "maximums.memory_per_cpu maximums.shares maximums.oversubscribe.jobs node_sets "
+        "maximums.memory_per_cpu node_sets "
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
         "tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden NodeSets "

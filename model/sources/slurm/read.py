@@ -346,7 +346,8 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
     named += [(f"flag {flag}", "JSON") for flag in flags if flag in _PARTITION_FLAGS]
     sharing, exclusive = get("sharing"), values.text(get("exclusive")).upper()
     shown = ",".join(sharing).upper() if isinstance(sharing, list) else values.text(sharing)
-    if exclusive == "NODE":
+    # JSON before 26.05 has no jobs on a CPU of an exclusive partition.
+    if exclusive == "NODE" or (not exclusive and values.whole(get("jobs of a cpu")) == 0):
         shown = "EXCLUSIVE"
     elif exclusive not in ("", "NO"):
         named.append((f"nodes of one {exclusive.lower()}", "Exclusive"))
