@@ -120,7 +120,7 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         account, user, parent = (above, name, "") if is_user else (name, "", above)
     if not account:
         raise ValueError("a row without an account")
-    factor = _fraction(get("factor"))
+    factor = values.number(get("factor"))
     return SlurmShare(
         account=account,
         user=user,
@@ -128,8 +128,8 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         partition=values.text(get("partition")),
         shares=_shares(get("shares"), is_root=account == "root" and not user),
         usage=values.number(get("usage")) or 0.0,
-        norm_shares=_fraction(get("part of shares")),
-        effective_usage=_fraction(get("effective usage")),
+        norm_shares=values.number(get("part of shares")),
+        effective_usage=values.number(get("effective usage")),
         factor=factor if user else None,
         minutes=_minutes(get("GrpTRESMins")),
         where=record.where,
@@ -144,21 +144,6 @@ def _shares(value: Any, *, is_root: bool) -> int | None:
         return None
     found = values.whole(value)
     return None if found == _OF_PARENT else found or 0
-
-
-def _fraction(value: Any) -> float | None:
-    """Return a printed fraction, infinity for ``inf``, None if there is none."""
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if word in ("inf", "infinity"):
-            return math.inf
-        try:
-            return float(word) if word else None
-        except ValueError:
-            raise ValueError(f"must be a number such as 0.25 or inf, not {value!r}") from None
-    if isinstance(value, float):
-        return value
-    return values.number(value)
 
 
 def _minutes(value: Any) -> str:
