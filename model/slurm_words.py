@@ -58,16 +58,12 @@ _SECTIONS = (
 _RUSAGE = re.compile(r"rusage\[([^\]]*)\]")
 
 
-def _reservation(found: re.Match[str]) -> str:
-    """Return Slurm's word for an advance reservation."""
-    return "Reservation" if found[1] == "A" else "reservation"
-
-
 #: Phrases of sentences.
 _PHRASES = (
     (re.compile(r"begin time \(-b\)"), "begin time (--begin)"),
     (re.compile(r"(advance reservation \S+) \(-U\)"), r"\1 (--reservation)"),
-    (re.compile(r"\b([Aa])dvance reservation"), _reservation),
+    (re.compile(r"\badvance reservation"), "reservation"),
+    (re.compile(r"\bAdvance reservation"), "Reservation"),
     (re.compile(r"run limits \(-W\)"), "time limits (-t)"),
     (re.compile(r"its termination time \(-t ([^)]*)\)"), r"the time by which it has to end (\1)"),
     (re.compile(r"when LSF aborts it"), "after which it cannot start"),

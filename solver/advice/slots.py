@@ -235,12 +235,12 @@ class _SlotSearch:
         minutes = None if limit is None else f"{limit // 3600}:{limit // 60 % 60:02}"
         command = self.instance.params.scheduler.submit
         if command == "sbatch":
-            words = ["-p " + self.queue] if self.queue else []
-            words += [f"-n {slots}", "-N 1" * one_host, f"-t {minutes}:00" if minutes else ""]
-            return " ".join(filter(None, [command, *words]))
-        words = [f"-q {self.queue}"] if self.queue else []
-        words += [f"-n {slots}", '-R "span[hosts=1]"' * (one_host and slots > 1), kind.option]
-        words += [f"-W {minutes}"] if minutes else []
+            words = [f"-p {self.queue}" * bool(self.queue), f"-n {slots}", "-N 1" * one_host]
+            words += [f"-t {minutes}:00" * bool(minutes)]
+        else:
+            one = '-R "span[hosts=1]"' * (one_host and slots > 1)
+            words = [f"-q {self.queue}" * bool(self.queue), f"-n {slots}", one, kind.option]
+            words += [f"-W {minutes}" * bool(minutes)]
         return " ".join(filter(None, [command, *words]))
 
     def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:

@@ -9,10 +9,11 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
 from ...model.gpu_request import PHYSICAL
 from ...model.instance import AdvanceReservation, Instance
-from ...model.job import HostRequest, Job
+from ...model.job import Job
 from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
 from ...model.reserved_periods import with_periods
@@ -190,13 +191,13 @@ def attempts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Attemp
 
 def _nodes_of(instance: Instance, partition: str, index: Mapping[str, int]) -> BoolArray:
     """Return the nodes of a partition, [H]."""
-    hosts: Iterable[HostRequest] = instance.queue(partition).hosts
-    names = [host.name for host in hosts]
+    names = [host.name for host in instance.queue(partition).hosts]
     nodes = np.full(len(index), not names)
     nodes[[index[name] for name in names]] = True
     return nodes
 
 
+_END = attrgetter("end")
 #: Seconds that Slurm plans with where a job has no limit: a year.
 YEAR = 365 * 86400
 #: The first window of ends, and jobs that one window releases at most (seconds, jobs).
@@ -265,12 +266,8 @@ class _BackfillCycle:
 
     def add_running(self, run: _Occupied) -> None:
         """Add a job that this cycle starts, behind those that end in the same second."""
-        self.running.insert(bisect_right(self.running, run.end, key=_end_of), run)
+        self.running.insert(bisect_right(self.running, run.end, key=_END), run)
         self._nodes = None
-
-
-def _end_of(run: _Occupied) -> int:
-    return run.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +410,7 @@ def _cycle_of(
         zero,
         NodeMap(begin, max(end, begin + 1), every, joins=not licences),
         problem.base.copy(),
-        sorted(running, key=lambda run: run.end),
+        sorted(running, key=_END),
         weights,
         reservations,
     )
@@ -810,8 +807,8 @@ def _groups(
     order of their ends, until the next job on any node ends after the window; the window grows from
     group to group. Jobs that end after `stop` are not released.
     """
-    first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_end_of)
-    last_job = None if stop is None else bisect_right(cycle.running, stop, key=_end_of)
+    first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_END)
+    last_job = None if stop is None else bisect_right(cycle.running, stop, key=_END)
     jobs = cycle.running[first:last_job]
     is_usable: list[bool] = np.any(
         cycle.nodes_of_running()[first:last_job] & usable, axis=1
@@ -841,7 +838,7 @@ def _groups(
         window += cycle.settings.linear or window
         while following is not None and following.end > barrier + window:
             window += cycle.settings.linear or window
-        same = bisect_right(jobs, last.end, key=_end_of)  # later ones of this second
+        same = bisect_right(jobs, last.end, key=_END)  # later ones of this second
         yield last.end, [jobs[n] for n in range(place, same) if is_usable[n]]
 
 
