@@ -195,7 +195,7 @@ def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return accounts and their users with shares and usage at the last computation."""
     use = snapshot.order.priorities.use
     if use is None:
-        empty = {"json": json_records([]), "csv": csv_rows([*map(str.lower, COLUMNS)], [])}
+        empty = {"json": json_records([]), "csv": csv_rows(list(map(str.lower, COLUMNS)), [])}
         return empty.get(format, NO_SHARES)
     use.advance(snapshot.instance.now)
     level = asked.long and use.rule.is_fair_tree

@@ -315,8 +315,7 @@ def _check_printed(text: Text) -> None:
     """Raise InputError for an error message in place of records."""
     failed = _FAILED.search(text.content[:4096])
     if failed and not _NOTHING_THERE.search(failed[0]):
-        wrong = f"has an error of Slurm and no listing: {failed[0].strip()[:200]!r}"
-        raise InputError([Problem(f"{wrong}; run the command again", text.source)])
+        raise _failed(failed[0].strip(), text.source)
 
 
 def _check_document(document: Mapping[str, Any], source: str) -> None:
@@ -324,9 +323,12 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
     errors = document.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
     if isinstance(first, Mapping):
-        said = first.get("description") or first.get("error") or first
-        wrong = f"has an error of Slurm and no listing: {str(said)[:200]!r}"
-        raise InputError([Problem(f"{wrong}; run the command again", source)])
+        raise _failed(str(first.get("description") or first.get("error") or first), source)
+
+
+def _failed(said: str, source: str) -> InputError:
+    wrong = f"has an error of Slurm and no listing: {said[:200]!r}; run the command again"
+    return InputError([Problem(wrong, source)])
 
 
 def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:

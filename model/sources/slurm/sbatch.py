@@ -380,11 +380,7 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     per_task = _read(found, "cpus-per-task", _count, 1)
     memory = _read(found, "mem", _megabytes)
     by_cpu = _read(found, "mem-per-cpu", _megabytes)
-    gpus = {"gpu": found.given["gpus-per-node"]} if "gpus-per-node" in found.given else {}
-    per_node_gres = values.gres(found.given.get("gres", ""))
-    per_node_gres |= _gpus(gpus.get("gpu", ""))
-    one_thread = found.given.get("threads-per-core") == "1"
-    one_thread = one_thread or found.given.get("hint") == "nomultithread"
+    given = found.given
     return SlurmJobSize(
         cpus=tasks * per_task,
         tasks=tasks,
@@ -396,10 +392,10 @@ def _size(found: SbatchLine) -> SlurmJobSize:
         memory_per_cpu=by_cpu,
         memory_per_gpu=_read(found, "mem-per-gpu", _megabytes),
         all_memory=memory == 0,
-        gres_per_node=per_node_gres,
-        gres_per_job=_gpus(found.given.get("gpus", "")),
-        gres_per_task=_gpus(found.given.get("gpus-per-task", "")),
-        one_thread=one_thread,
+        gres_per_node=values.gres(given.get("gres", "")) | _gpus(given.get("gpus-per-node", "")),
+        gres_per_job=_gpus(given.get("gpus", "")),
+        gres_per_task=_gpus(given.get("gpus-per-task", "")),
+        one_thread=given.get("threads-per-core") == "1" or given.get("hint") == "nomultithread",
     )
 
 
@@ -412,14 +408,10 @@ def _megabytes(text: str) -> float:
 
 def _gpus(text: str) -> dict[str, int]:
     """Return ``2`` or ``a100:2`` of --gpus as generic resources."""
-    found: dict[str, int] = {}
-    for part in filter(None, text.split(",")):
-        kind, colon, count = part.rpartition(":")
-        name = f"gpu:{kind}" if colon else "gpu"
-        if not count.isdigit():
-            raise ValueError(f"must be GPUs such as 2 or a100:2, not {text!r}")
-        found[name] = found.get(name, 0) + int(count)
-    return found
+    parts = [part for part in text.split(",") if part]
+    if not all(re.fullmatch(r"(?:.*:)?\d{1,9}", part) for part in parts):
+        raise ValueError(f"must be GPUs such as 2 or a100:2, not {text!r}")
+    return values.gres(",".join(f"gpu:{part}" for part in parts))
 
 
 def _places(found: SbatchLine) -> dict[str, Any]:
