@@ -377,13 +377,13 @@ class Params:
         """Return the priority of a job without -sp: half the highest; with Slurm the lowest."""
         return 0 if self.scheduler.is_multifactor else self.max_user_priority // 2
 
-    @property
-    def _growth(self) -> SteppedGrowth | AgeFactor | None:
-        """Return how priorities of pending jobs grow with time, None if they stay."""
+    def _growth(self, job: Job | None = None) -> SteppedGrowth | AgeFactor | None:
+        """Return how the priority of a pending job, or of any, grows with time; None: it stays."""
         if self.scheduler.is_multifactor:
             from .slurm_priority import age_factor
 
-            return age_factor(self.select_parameters)
+            stays = job is not None and job.has_fixed_priority
+            return None if stays else age_factor(self.select_parameters)
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
         return SteppedGrowth(*self.job_priority_over_time, self.scheduler.is_lava)
@@ -394,21 +394,17 @@ class Params:
         if self.scheduler.is_multifactor:
             from .slurm_fairshare import fairshare_rule
 
-            return bool(self._growth or fairshare_rule(self.select_parameters))
-        return self._growth is not None
-
-    def _growth_of(self, job: Job) -> SteppedGrowth | AgeFactor | None:
-        stays = job.has_fixed_priority and self.scheduler.is_multifactor
-        return None if stays else self._growth
+            return bool(self._growth() or fairshare_rule(self.select_parameters))
+        return self._growth() is not None
 
     def priority_at(self, job: Job, now: int) -> int:
         """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth."""
-        growth = self._growth_of(job)
+        growth = self._growth(job)
         return job.priority + (0 if growth is None else growth.growth(job, now))
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a pending job grows next (seconds), None if it stays."""
-        growth = self._growth_of(job)
+        growth = self._growth(job)
         return None if growth is None else growth.next_growth(job, now)
 
 
