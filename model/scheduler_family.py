@@ -33,11 +33,9 @@ class SchedulerFamily:
     is_lava: bool = False
 
 
-_LAVA = SchedulerFamily(is_lava=True)
 FAMILIES = {
     "LSF": SchedulerFamily(),
-    "OpenLava": _LAVA,
-    "volclava": _LAVA,
+    **dict.fromkeys(("OpenLava", "volclava"), SchedulerFamily(is_lava=True)),
     "Slurm": SchedulerFamily(
         "Slurm", "sbatch", has_own_words=True, plans_nodes=True, is_multifactor=True,
         starts_in_any_queue=True, ends_with_reservation=True, separates_reservations=False,
