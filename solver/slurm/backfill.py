@@ -308,8 +308,10 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     unseen = 0
     for demand in problem.demands:
         job = demand.job.id
-        if job in answers:
-            planned.append(_planned(problem, demand, answers[job]))
+        if (found := answers.get(job)) is not None and found.start is not None:
+            planned.append(problem.planned(demand, found.start, "slurm", waits_for=found.why))
+        elif found is not None:
+            planned.append(PlannedJob(job, None, method="slurm", waits_for=found.why))
         elif demand.impossible and demand.after is None:
             unplaced.append(Unplaced(job, reason_unplaced(problem, demand)))
         else:
@@ -334,12 +336,6 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
         notes=tuple(notes),
         cut=bool(unseen),
     )
-
-
-def _planned(problem: PlanningProblem, demand: Demand, found: _JobAnswer) -> PlannedJob:
-    if found.start is None:
-        return PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why)
-    return problem.planned(demand, found.start, "slurm", waits_for=found.why)
 
 
 def _is_settled(cycle: _BackfillCycle, found: _JobAnswer) -> bool:

@@ -21,11 +21,12 @@ from ..lsf_state.folder import texts_in
 from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.values import Text
 from .assemble import order_of
-from .fields import RecordKind, SlurmRecord
+from .fields import NOT_PRINTED, RecordKind, SlurmRecord
 from .limits import HEAD, of_cluster, read_limits
 from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
     BEGINNINGS,
+    BY_NODE,
     cluster_of,
     json_of,
     lists_nothing,
@@ -147,10 +148,21 @@ def _names(records: Iterable[SlurmRecord]) -> Iterator[str]:
 def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
     """Return whether a text form has values that the JSON form of a kind lacks.
 
-    Flags of a partition are only in its text form; so are the tasks of jobs that end.
+    Flags of a partition are only in its text form; so are the tasks of jobs that end, and from
+    26.05 on how jobs share their nodes.
     """
     if kind == "partition":
         return listed[0].is_text and not before[0].is_text
+    lacks, lacked = (
+        any(record.fields.get("shared") == NOT_PRINTED for record in part)
+        for part in (listed, before)
+    )
+    if (
+        lacked
+        and not lacks
+        and any(r.fields.get("shared") or r.fields.get(BY_NODE) for r in listed)
+    ):
+        return _extent(listed)[0] >= _extent(before)[0]
     if kind in ("job", "share") and listed[0].is_text == before[0].is_text:
         return _extent(listed) > _extent(before) or (
             kind == "share" and len(listed[0].fields) > len(before[0].fields)

@@ -122,14 +122,11 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         raise ValueError("a row without an account")
     factor = values.number(get("factor"))
     return SlurmShare(
+        **record.facts(),
         account=account,
         user=user,
         parent=parent,
-        partition=values.text(get("partition")),
         shares=_shares(get("shares"), is_root=account == "root" and not user),
-        usage=values.number(get("usage")) or 0.0,
-        norm_shares=values.number(get("part of shares")),
-        effective_usage=values.number(get("effective usage")),
         factor=factor if user else None,
         minutes=_minutes(get("GrpTRESMins")),
         where=record.where,
