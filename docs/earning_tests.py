@@ -37,6 +37,7 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -83,8 +84,7 @@ class Recorder:
         self.skipped: set[str] = set()
         self.arcs: dict[str, set[Arc]] = defaultdict(set)
         self.spent: Counter[str] = Counter()
-        self.spool = CACHE / f"children-{os.getpid()}"
-        self.spool.mkdir(parents=True, exist_ok=True)
+        self.spool = Path(mkdtemp())
         self.leave, self.parent = os._exit, os.getpid()
         os._exit = self._child_leaves  # type: ignore[assignment]
 
@@ -92,7 +92,9 @@ class Recorder:
         """A forked child leaves its branches behind."""
         if os.getpid() != self.parent:
             self.coverage.stop()
-            self.spool.joinpath(str(os.getpid())).write_bytes(pickle.dumps(self._taken()))
+            kept = self.spool / str(os.getpid())
+            kept.write_bytes(pickle.dumps(self._taken()))
+            kept.rename(kept.with_suffix(".whole"))  # not while it is written
         self.leave(code)
 
     def _taken(self) -> set[Arc]:
@@ -119,7 +121,7 @@ class Recorder:
         self.seconds[item.nodeid] = round(time.process_time() - begun, 4)
         self.spent[name] += self.seconds[item.nodeid]
         self.arcs[name] |= self._taken()
-        for kept in self.spool.iterdir():
+        for kept in self.spool.glob("*.whole"):
             self.arcs[name] |= pickle.loads(kept.read_bytes())
             kept.unlink()
         return result
@@ -133,7 +135,7 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped:
             self.skipped.add(report.nodeid)
-        if report.failed:
+        elif report.failed:
             self.failed.add(function_of(report.nodeid))
 
     def kept(self) -> Any:
@@ -435,8 +437,7 @@ def plant(
 
     def work(planter: Planter) -> None:
         for fault in faults:
-            each: dict[str, Any] = {"fault": f"{fault.module}:{fault.line} {fault.shown}"}
-            names = found.runs[fault[::2]]
+            each, names = {"fault": " ".join(map(str, fault))}, found.runs[fault[::2]]
             for whose, of in (("cover", names & chosen), ("others", names - chosen)):
                 tests, spent = found.quickest(iter(of), planter.items)
                 if hit := tests and planter.failed(fault, tests, PATIENCE + 10 * spent):
@@ -455,7 +456,6 @@ def main() -> None:
     """Record, choose, plant, say."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tests", nargs="+")
-    parser.add_argument("--name", default="")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rooms", default="", help="faults only in paths that begin so")
@@ -470,12 +470,12 @@ def main() -> None:
             record(path)
         return
     found = Recorded(asked.tests)
-    name = asked.name or asked.tests[0].strip("/").replace("/", "-").removesuffix(".py")
+    name = asked.tests[0].strip("/").replace("/", "-").removesuffix(".py")
     output = CACHE / f"{name}.json"
     about = spans(sorted({ROOT / n.partition("::")[0] for n in found.taken}))
     lines = {n: size for n, (size, _) in about.items()}
-    pages = "".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/**/*.md"))
-    named = set(re.findall(r"`(test_\w+)`", pages))
+    pages = (page.read_text(encoding="utf-8") for page in ROOT.glob("docs/**/*.md"))
+    named = set(re.findall(r"`(test_\w+)`", "".join(pages)))
     old = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
     joined = set(old.get("joined", ())) & set(found.taken)
     kept = {n for n in about if not found.taken.get(n) or n.partition("::")[2] in named}
