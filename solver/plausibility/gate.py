@@ -343,14 +343,7 @@ def unexplained(
     if not known:
         return
     begun = started_now(replace(instance, omissions=()), Budget()) & known.keys()
-<<<<<<< HEAD
-    later = _planned_earlier(instance, known)
-    who = "Slurm" if instance.params.of_slurm else "LSF"
-=======
-    scheduler = instance.params.scheduler
-    later = {job for job, item in known.items() if (item.start or 0) > instance.now + _SLACK}
-    later = _planned_earlier(instance, known, later) if scheduler.plans_nodes else later & begun
->>>>>>> main
+    scheduler, later = instance.params.scheduler, _planned_earlier(instance, known)
     texts: dict[str, dict[str, None]] = {}
     for job, item in known.items():
         contradicted = job in begun and not item.eligible
@@ -375,7 +368,7 @@ def _planned_earlier(instance: Instance, known: dict[str, Statement]) -> set[str
     if all(start <= instance.now for start in starts.values()):
         return set()
     bare, budget = replace(instance, omissions=()), Budget()
-    plans = [plan_as_slurm(bare, budget)] if instance.params.of_slurm else []
+    plans = [plan_as_slurm(bare, budget)] if instance.params.scheduler.plans_nodes else []
     methods: tuple[Method, ...] = () if plans else ("time-based", "greedy")
     for method in methods[: 1 if instance.params.time_reserve_numjobs else 2]:
         with suppress(InputError):  # chunk jobs have no future allocation

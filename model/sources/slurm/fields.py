@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from .. import slurm_values as values
-from ..slurm_values import blank, host_list, listed, one_or_more, stamp, text, whole
+from ..slurm_values import blank, host_list, listed, number, one_or_more, stamp, text, whole
 from ..slurm_values import finite_megabytes as size
 
 #: Value of a field that the form of a record lacks although other forms have it.

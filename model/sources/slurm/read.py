@@ -335,16 +335,6 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     )
 
 
-<<<<<<< HEAD
-def licence_of(record: SlurmRecord) -> SlurmLicence:
-    """Return the licences of one name; raises ValueError for an unreadable value."""
-    return SlurmLicence(**record.facts())
-=======
-#: Rules on who may use a partition: it is named if it is not for all.
-_WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
->>>>>>> main
-
-
 #: Flags of a partition in JSON (26.05) that no method takes into account.
 _PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo", "root_only"})
 
