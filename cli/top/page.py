@@ -280,8 +280,9 @@ class TopApp(App[None]):
 
     def _job(self) -> ListedJob | None:
         rows = [] if self.listing is None else self.choice.of(self.listing.jobs)
-        at = self.query_one(DataTable).cursor_row
-        return rows[min(at, len(rows) - 1)] if rows else None
+        for table in self.query(DataTable) if rows else ():  # none is left while the page ends
+            return rows[min(table.cursor_row, len(rows) - 1)]
+        return None
 
     @on(DataTable.RowHighlighted)
     def _about(self) -> None:

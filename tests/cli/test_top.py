@@ -170,7 +170,7 @@ def test_a_wide_page_has_the_chosen_job_beside_the_table() -> None:
         shown = await page.shows("WHAT WOULD HELP", "1  bmod -n 2 110: starts 09:30, 4h earlier")
         row = next(line for line in shown.splitlines() if line.startswith(" 110 "))
         assert row.split()[:7] == ["110", "carla", "normal", "12", "13:30", "11:30", "2h"]
-        assert "job 110 starts 13:30:11" in shown.splitlines()[3], "beside the head of the table"
+        assert "job 110 starts 13:30:11" in shown.splitlines()[4], "beside the head of the table"
         await page.press("1", "t")
         assert page.app.clipboard == "bmod -n 2 110"
         await page.shows("4h 30m")
