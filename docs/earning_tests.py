@@ -1,16 +1,21 @@
-"""Which test functions of a folder find what no other finds: `make earning TESTS=tests/lsf_state`.
+"""Which test functions find what no other finds: `make earning TESTS=tests/lsf_state`.
 
 Every test function runs once under coverage.py, which says which branches it takes, in children
-that it forks too. A cover is chosen: functions that take all branches that all of them take, those
-first that take most for their lines. Then faults are planted, drawn by a seed among the statements
-that the folder reaches: an operator turned, a number off by one, a text changed, a condition
-negated. A fault meets the functions of the cover that run its line; where these pass, all others
-that run it, and the quickest that notices it joins the cover. What is left finds nothing alone.
-With --check the faults are drawn by another seed, and both shares are printed: what all functions
-find, and what the cover finds.
+that it forks too; of one with several cases the first CASES run, and no more after SPENT seconds.
+A cover is chosen: functions that take all branches that all of them take, those first that take
+most for their lines. Then faults are planted, drawn by a seed among the statements that the tests
+reach: an operator turned, a number off by one, a text changed, a condition negated. A fault meets
+the functions of the cover that run its line; where these pass, all others that run it, and the
+quickest that notices it joins the cover. What is left finds nothing alone.
 
-A behaviour keeps the marks of MARKS functions, or all that it has. Functions that run nothing here
-(other processes, slow cases only) stay. Results: .cache/earning/NAME.json.
+    --record          nothing but that
+    --check           nothing joins, nothing is written: what all find, and what the cover finds
+    --faults FILE     the faults of that file, or where there is none, draws them and writes it
+    --seldom          faults first whose lines the fewest of the cover run: where it lacks most
+
+Two trees are compared by the same FILE of faults, in the tree with more tests first. A behaviour
+keeps a mark; functions that run nothing here (other processes, slow cases only) and those that a
+document names stay. Folders are recorded one by one. Results: .cache/earning/NAME.json.
 """
 
 from __future__ import annotations
@@ -23,35 +28,40 @@ import hashlib
 import importlib
 import json
 import os
+import pickle
+import re
 import select
 import signal
-import sys
 import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "earning"
-MARKS = 2
+CASES, SPENT = 2, 0.3
 #: Seconds that a fault has, beside ten times what its tests took.
 PATIENCE = 30.0
 #: Recorded seconds of tests that one fault may meet.
 ENOUGH = 4.0
+#: Exit code of a child in which a fault could not be planted.
+BROKEN = 3
+Arc = tuple[str, int, int]
 OPTIONS = ("-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:benchmark",
            "--hypothesis-seed=0")  # fmt: skip
-SWAPPED: dict[type, type] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult,
-    ast.Div: ast.Mult, ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd, ast.USub: ast.UAdd,
-}  # fmt: skip
+PAIRS: list[tuple[type, type]] = [
+    (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn), (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.And, ast.Or),
+    (ast.BitAnd, ast.BitOr),
+]  # fmt: skip
+SWAPPED = {ast.Div: ast.Mult, **dict(PAIRS), **{b: a for a, b in PAIRS}}
 
 
 def function_of(item: str) -> str:
@@ -65,15 +75,16 @@ class Recorder:
     def __init__(self) -> None:
         from coverage import Coverage
 
-        rooms = [str(ROOT / name / "*") for name in ("model", "solver", "cli")]
-        self.coverage = Coverage(
-            data_file=None, branch=True, include=[*rooms, str(ROOT / "library.py")]
-        )
+        rooms = [
+            str(ROOT / n) for n in ("model/*", "solver/*", "cli/*", "instances/*", "library.py")
+        ]
+        self.coverage = Coverage(data_file=None, branch=True, include=rooms)
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
-        self.arcs: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
-        self.spool = CACHE / f"children-{os.getpid()}"
-        self.spool.mkdir(parents=True, exist_ok=True)
+        self.skipped: set[str] = set()
+        self.arcs: dict[str, set[Arc]] = defaultdict(set)
+        self.spent: Counter[str] = Counter()
+        self.spool = Path(mkdtemp())
         self.leave, self.parent = os._exit, os.getpid()
         os._exit = self._child_leaves  # type: ignore[assignment]
 
@@ -81,12 +92,12 @@ class Recorder:
         """A forked child leaves its branches behind."""
         if os.getpid() != self.parent:
             self.coverage.stop()
-            self.spool.joinpath(str(os.getpid())).write_text(
-                json.dumps(sorted(self._taken())), encoding="utf-8"
-            )
+            kept = self.spool / str(os.getpid())
+            kept.write_bytes(pickle.dumps(self._taken()))
+            kept.rename(kept.with_suffix(".whole"))  # not while it is written
         self.leave(code)
 
-    def _taken(self) -> set[tuple[str, int, int]]:
+    def _taken(self) -> set[Arc]:
         data = self.coverage.get_data()
         return {
             (name.removeprefix(f"{ROOT}/"), *arc)
@@ -94,24 +105,98 @@ class Recorder:
             for arc in data.arcs(name) or ()
         }
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        cases: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            cases[function_of(item.nodeid)].append(item)
+        items[:] = [item for each in cases.values() for item in each[:CASES]]
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        name = function_of(item.nodeid)
         self.coverage.erase()
         begun = time.process_time()
-        self.coverage.start()
-        result = yield
-        self.coverage.stop()
+        with self.coverage.collect():
+            result = yield
         self.seconds[item.nodeid] = round(time.process_time() - begun, 4)
-        found = self.arcs[function_of(item.nodeid)]
-        found |= self._taken()
-        for kept in self.spool.iterdir():
-            found |= {tuple(arc) for arc in json.loads(kept.read_text(encoding="utf-8"))}
+        self.spent[name] += self.seconds[item.nodeid]
+        self.arcs[name] |= self._taken()
+        for kept in self.spool.glob("*.whole"):
+            self.arcs[name] |= pickle.loads(kept.read_bytes())
             kept.unlink()
         return result
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[Any]:
+        if self.spent[function_of(item.nodeid)] > SPENT:
+            pytest.skip("enough was seen of this function")
+        return (yield)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.failed.add(report.nodeid)
+        if report.skipped:
+            self.skipped.add(report.nodeid)
+        elif report.failed:
+            self.failed.add(function_of(report.nodeid))
+
+    def kept(self) -> Any:
+        """What was found, each branch by its number."""
+        numbers: dict[Arc, int] = {}
+        taken = {
+            name: sorted(numbers.setdefault(arc, len(numbers)) for arc in sorted(found))
+            for name, found in self.arcs.items()
+        }
+        ran = {item: took for item, took in self.seconds.items() if item not in self.skipped}
+        return list(numbers), taken, ran, self.failed
+
+
+def record(path: str) -> Path:
+    """The file of what Recorder found in the tests of a path, now or before."""
+    kept = CACHE / f"{path.strip('/').replace('/', '-').removesuffix('.py')}.recorded.pickle"
+    if not kept.exists():
+        if not (child := os.fork()):
+            recorder = Recorder()
+            pytest.main([*OPTIONS, path], plugins=[recorder])
+            kept.write_bytes(pickle.dumps(recorder.kept()))
+            recorder.leave(0)
+        os.waitpid(child, 0)
+    return kept
+
+
+class Recorded:
+    """What the recordings of several paths found."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.numbers: dict[Arc, int] = {}
+        self.taken: dict[str, list[int]] = {}
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+        for path in paths:
+            known, taken, seconds, failed = pickle.loads(record(path).read_bytes())
+            here = [self.numbers.setdefault(arc, len(self.numbers)) for arc in known]
+            self.taken |= {name: [here[n] for n in found] for name, found in taken.items()}
+            self.seconds |= seconds
+            self.failed |= failed
+        self.items: dict[str, list[str]] = defaultdict(list)
+        for item in self.seconds:
+            self.items[function_of(item)].append(item)
+        #: The functions that run a line of a module.
+        self.runs: dict[tuple[str, int], set[str]] = defaultdict(set)
+        lines = [{(m, abs(a)), (m, abs(b))} for m, a, b in self.numbers]
+        for name, found in self.taken.items():
+            for place in set().union(*(lines[n] for n in found)):
+                self.runs[place].add(name)
+
+    def quickest(self, names: Iterator[str], able: Mapping[str, Any]) -> tuple[list[str], float]:
+        """Tests of functions, the quickest first, while they take ENOUGH seconds together."""
+        taken: list[str] = []
+        spent = 0.0
+        mine = (i for n in names if n not in self.failed for i in self.items[n] if i in able)
+        for each in sorted(mine, key=self.seconds.__getitem__):
+            spent += self.seconds[each]
+            if spent > ENOUGH and taken:
+                break
+            taken.append(each)
+        return taken, spent
 
 
 class Planter:
@@ -121,8 +206,7 @@ class Planter:
         self.work, self.modules = work, modules
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.items = {item.nodeid: item for item in session.items}
-        self.session = session
+        self.session, self.items = session, {item.nodeid: item for item in session.items}
         for module in self.modules:
             importlib.import_module(_name(module))
         self.functions: dict[str, list[FunctionType]] = defaultdict(list)
@@ -135,41 +219,30 @@ class Planter:
         self.work(self)
         return True
 
-    def failed(self, fault: Fault, chosen: Sequence[str], limit: float, first: bool) -> set[str]:
-        """The tests that fail with a fault; the first only, or all. One that hangs fails."""
+    def failed(self, fault: Fault, chosen: Sequence[str], limit: float) -> str | None:
+        """The first test that fails with a fault, or None. One that hangs fails."""
         read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            os.setsid()
-            os.close(read)
-            self._run(fault, chosen, first, write)
+        if not (child := os.fork()):
+            self._run(fault, chosen, write)
         os.close(write)
         text, ends = b"", time.monotonic() + limit
-
         while (left := ends - time.monotonic()) > 0 and select.select([read], [], [], left)[0]:
-            part = os.read(read, 65536)
-            if not part:
+            if not (part := os.read(read, 65536)):
                 break
             text += part
         else:
-            text += b"\nhung"
+            os.killpg(child, signal.SIGKILL)
         os.close(read)
+        _, status = os.waitpid(child, 0)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        lines = text.decode().split("\n")
-        if any(line.startswith("broken") for line in lines):
+        if os.waitstatus_to_exitcode(status) == BROKEN:
             raise SystemExit(text.decode())
-        began = [line[2:] for line in lines if line.startswith("> ")]
-        found = {line[2:] for line in lines if line.startswith("! ")}
-        if lines[-1] != "end" and began:
-            found.add(began[-1])
-        return found
+        return text.decode().split("\n")[-2] if status else None
 
-    def _run(self, fault: Fault, chosen: Sequence[str], first: bool, write: int) -> None:
-        def say(text: str) -> None:
-            os.write(write, text.encode())
-
+    def _run(self, fault: Fault, chosen: Sequence[str], write: int) -> None:
+        """In a child: writes the name of each test, and ends with the first that fails."""
+        os.setsid()
         try:
             sink = os.open(os.devnull, os.O_WRONLY)
             os.dup2(sink, 1)
@@ -177,36 +250,34 @@ class Planter:
             fault.plant(self.functions[_name(fault.module)])
             known = [self.items[name] for name in chosen]
             for item, after in zip(known, [*known[1:], None], strict=True):
-                say(f"> {item.nodeid}\n")
+                os.write(write, f"{item.nodeid}\n".encode())
                 before = self.session.testsfailed
                 self.session.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
                 if self.session.testsfailed > before:
-                    say(f"! {item.nodeid}\n")
-                    if first:
-                        break
-            say("end")
-        except BaseException:
-            say(f"broken {traceback.format_exc()}")
-        finally:
+                    os._exit(1)
             os._exit(0)
+        except BaseException:
+            os.write(write, traceback.format_exc().encode())
+            os._exit(BROKEN)
 
 
 def _name(module: str) -> str:
     return "slotwise." + module.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
-class Fault:
-    """One change of one node in the body of a function."""
+class Fault(NamedTuple):
+    """One change of one node, counted by `places`, in the body of a function."""
 
-    def __init__(self, module: str, number: int, line: int, kind: str, shown: str) -> None:
-        self.module, self.number, self.line = module, number, line
-        self.kind, self.shown = kind, shown
+    module: str
+    number: int
+    line: int
+    shown: str
 
     def plant(self, functions: Sequence[FunctionType]) -> None:
         """Gives the functions of the module, in this process, the changed code."""
         path = ROOT / self.module
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        change(list(places(tree))[self.number][0])
+        change(list(places(tree))[self.number])
         codes: dict[tuple[str, int], CodeType] = {}
         waiting = [compile(tree, str(path), "exec")]
         while waiting:
@@ -220,7 +291,7 @@ class Fault:
                 item.__code__ = new
 
 
-def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+def places(tree: ast.Module) -> Iterator[ast.AST]:
     """The nodes of function bodies that a fault can change."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
@@ -228,80 +299,59 @@ def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                 yield from _within(statement)
 
 
-def _within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assert | ast.Raise):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            yield from _within(node.exc)
-        return
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return
-    if isinstance(node, ast.AnnAssign):
-        if node.value is not None:
-            yield from _within(node.value)
-        return
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
-        yield node, "comparison"
-    elif isinstance(node, ast.BinOp) and type(node.op) in SWAPPED:
-        yield node, "operator"
-    elif isinstance(node, ast.BoolOp):
-        yield node, "and/or"
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
-        yield node, "unary"
-    elif isinstance(node, ast.If | ast.IfExp | ast.While):
-        yield node, "condition"
-    elif isinstance(node, ast.Constant) and not isinstance(node.value, bytes | type(...) | None):
-        yield node, "constant"
-    elif isinstance(node, ast.Break | ast.Continue):
-        yield node, "loop"
+def _within(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.FunctionDef() | ast.ClassDef() | ast.Assert() | ast.keyword(arg="strict"):
+            return
+        case ast.Raise(exc=inner) | ast.AnnAssign(value=inner):
+            if inner is not None:
+                yield from _within(inner)
+            return
+        case ast.Expr(value=ast.Constant()):
+            return
+    if _can_change(node):
+        yield node
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "format_spec"):
-            continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.keyword) and child.arg == "strict":
-                continue
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and name not in ("annotation", "format_spec"):
                 yield from _within(child)
+
+
+def _can_change(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare():
+            return type(node.ops[0]) in SWAPPED
+        case ast.BinOp():
+            return type(node.op) in SWAPPED
+        case ast.UnaryOp():
+            return isinstance(node.op, ast.Not | ast.USub)
+        case ast.Constant():
+            return not isinstance(node.value, bytes | type(...) | None)
+    return isinstance(node, ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.Break | ast.Continue)
 
 
 def change(node: ast.AST) -> None:
     """Plants the fault of a place."""
-    if isinstance(node, ast.Compare):
-        node.ops[0] = SWAPPED[type(node.ops[0])]()
-    elif isinstance(node, ast.BinOp | ast.BoolOp):
-        node.op = SWAPPED[type(node.op)]()
-    elif isinstance(node, ast.UnaryOp):
-        if isinstance(node.op, ast.USub):
+    match node:
+        case ast.Compare():
+            node.ops[0] = SWAPPED[type(node.ops[0])]()
+        case ast.BinOp() | ast.BoolOp():
+            node.op = SWAPPED[type(node.op)]()
+        case ast.UnaryOp(op=ast.USub()):
             node.op = ast.UAdd()
-        else:
+        case ast.UnaryOp():
             node.operand = ast.UnaryOp(ast.Not(), node.operand)
-    elif isinstance(node, ast.If | ast.IfExp | ast.While):
-        node.test = ast.UnaryOp(ast.Not(), node.test)
-    elif isinstance(node, ast.Constant):
-        value = node.value
-        if isinstance(value, bool):
+        case ast.Constant(value=bool(value)):
             node.value = not value
-        elif isinstance(value, int | float):
+        case ast.Constant(value=str(value)):
+            node.value = value + "~"
+        case ast.Constant(value=int(value) | float(value)):
             node.value = value + 1
-        elif isinstance(value, str):
-            node.value = value + "~" if value else "~"
-    elif isinstance(node, ast.Break | ast.Continue):
-        node.__class__ = ast.Continue if isinstance(node, ast.Break) else ast.Break
+        case ast.Break() | ast.Continue():
+            node.__class__ = ast.Continue if isinstance(node, ast.Break) else ast.Break
+        case _:
+            node.test = ast.UnaryOp(ast.Not(), node.test)
     ast.fix_missing_locations(node)
-
-
-def draw(lines: Mapping[str, set[int]], count: int, seed: int) -> list[Fault]:
-    """Faults in lines that are reached, by the hash of their text: half by module, half at all."""
-    found: list[tuple[str, Fault]] = []
-    for module, reached in lines.items():
-        tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
-        for number, (node, kind) in enumerate(places(tree)):
-            line = getattr(node, "lineno", 0)
-            if line in reached:
-                shown = ast.unparse(node)[:90].replace("\n", " ")
-                key = hashlib.sha256(f"{seed} {module} {shown} {number}".encode()).hexdigest()
-                found.append((key, Fault(module, number, line, kind, shown)))
-    found.sort(key=lambda pair: pair[0])
-    return [fault for _, fault in found[:count]]
 
 
 def spans(files: Sequence[Path]) -> dict[str, tuple[int, set[str]]]:
@@ -335,163 +385,116 @@ def _marks(node: ast.AST) -> set[str]:
     }
 
 
-def cover(
-    arcs: Mapping[str, set[tuple[str, int, int]]],
-    lines: Mapping[str, int],
-    kept: set[str],
-) -> set[str]:
+def cover(found: Recorded, lines: Mapping[str, int], kept: set[str]) -> set[str]:
     """Functions that take all branches that all of them take, beside those kept anyway."""
+    names = sorted(found.taken)
+    takes = np.zeros((len(names), len(found.numbers)), dtype=bool)
+    for row, name in enumerate(names):
+        takes[row, found.taken[name]] = True
+    cost = np.array([lines.get(name, 10) + 5 for name in names])
     chosen = set(kept)
-    missing = set().union(*arcs.values()) - set().union(*(arcs.get(name, set()) for name in kept))
-    while missing:
-        best = max(
-            sorted(arcs), key=lambda name: len(arcs[name] & missing) / (lines.get(name, 10) + 5)
-        )
-        chosen.add(best)
-        missing -= arcs[best]
+    missing = ~takes[[row for row, name in enumerate(names) if name in chosen]].any(axis=0)
+    missing &= takes.any(axis=0)
+    while missing.any():
+        best = int(((takes @ missing.astype(np.int32)) / cost).argmax())
+        chosen.add(names[best])
+        missing &= ~takes[best]
     return chosen
 
 
-def kept_for_marks(
-    marked: Mapping[str, set[str]], chosen: set[str], total: Counter[str]
-) -> set[str]:
-    """Functions to add so that each behaviour keeps its marks; total: of those elsewhere."""
-    added: set[str] = set()
-    of: dict[str, list[str]] = defaultdict(list)
-    for name, marks in sorted(marked.items()):
-        for mark in marks:
-            of[mark].append(name)
-    for names in of.values():
-        wanted = min(MARKS, len(names)) - len([n for n in names if n in chosen | added])
-        for name in [n for n in names if n not in chosen | added][: max(0, wanted)]:
-            added.add(name)
-    return added
+def for_marks(marked: Mapping[str, set[str]], chosen: set[str]) -> set[str]:
+    """Functions to add so that each behaviour keeps a mark."""
+    lacking = set().union(*marked.values()) - set().union(*(marked.get(n, ()) for n in chosen))
+    return {min(name for name, marks in marked.items() if mark in marks) for mark in lacking}
 
 
-def recorded(path: str, select: str) -> Any:
-    """What Recorder found in the tests of a path, now or before."""
-    kept = CACHE / f"{path.strip('/').replace('/', '-').removesuffix('.py')}.recorded.json"
-    if not kept.exists():
-        child = os.fork()
-        if not child:
-            recorder = Recorder()
-            chosen = ["-k", select] if "golden" in path and select else []
-            pytest.main([*OPTIONS, *chosen, path], plugins=[recorder])
-            found = {
-                "seconds": recorder.seconds,
-                "failed": sorted(recorder.failed),
-                "arcs": {n: sorted(taken) for n, taken in recorder.arcs.items()},
-            }
-            kept.write_text(json.dumps(found), encoding="utf-8")
-            recorder.leave(0)
-        os.waitpid(child, 0)
-    return json.loads(kept.read_text(encoding="utf-8"))
+def faults_of(asked: argparse.Namespace, found: Recorded, chosen: set[str]) -> list[Fault]:
+    """The faults of a file, or by the hash of their text those in lines that tests run."""
+    if asked.faults and asked.faults.exists():
+        return [Fault(*each) for each in json.loads(asked.faults.read_text(encoding="utf-8"))]
+    drawn: list[tuple[str, Fault]] = []
+    for module in sorted({module for module, _ in found.runs if module.startswith(asked.rooms)}):
+        tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+        for number, node in enumerate(places(tree)):
+            fault = Fault(module, number, getattr(node, "lineno", 0), ast.unparse(node)[:90])
+            if fault[::2] in found.runs:
+                key = hashlib.sha256(f"{asked.seed} {fault}".encode()).hexdigest()
+                drawn.append((key, fault))
+    faults = [fault for _, fault in sorted(drawn)]
+    if asked.seldom:
+        others = [fault for fault in faults if found.runs[fault[::2]] - chosen]
+        faults = sorted(others[: 4 * asked.count], key=lambda f: len(found.runs[f[::2]] & chosen))
+    if asked.faults:
+        asked.faults.write_text(json.dumps(faults[: asked.count], indent=0), encoding="utf-8")
+    return faults[: asked.count]
+
+
+def plant(
+    found: Recorded, chosen: set[str], faults: Sequence[Fault], asked: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Each fault with the test of the cover that found it, or another."""
+    told: list[dict[str, Any]] = []
+
+    def work(planter: Planter) -> None:
+        for fault in faults:
+            each, names = {"fault": " ".join(map(str, fault))}, found.runs[fault[::2]]
+            for whose, of in (("cover", names & chosen), ("others", names - chosen)):
+                tests, spent = found.quickest(iter(of), planter.items)
+                if hit := tests and planter.failed(fault, tests, PATIENCE + 10 * spent):
+                    each[whose] = function_of(hit)
+                    break
+            if "others" in each and not asked.check:
+                chosen.add(each["others"])
+            told.append(each)
+
+    modules = sorted({fault.module for fault in faults})
+    pytest.main([*OPTIONS, *asked.tests], plugins=[Planter(work, modules)])
+    return told
 
 
 def main() -> None:
     """Record, choose, plant, say."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tests", nargs="+")
-    parser.add_argument("--name", default="")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rooms", nargs="*", default=[""], help="faults only below these paths")
-    parser.add_argument("--select", default="", help="golden cases that are run (-k)")
-    parser.add_argument("--check", action="store_true", help="add none to the cover")
-    parser.add_argument(
-        "--keep", nargs="*", default=[], help="functions with one of these in their names stay"
-    )
+    parser.add_argument("--rooms", default="", help="faults only in paths that begin so")
+    parser.add_argument("--faults", type=Path)
+    for flag in ("--record", "--check", "--seldom"):
+        parser.add_argument(flag, action="store_true")
     asked = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    name = asked.name or asked.tests[0].strip("/").replace("/", "-").removesuffix(".py")
-    output = CACHE / f"{name}.json"
     os.chdir(ROOT)
-    arcs: dict[str, set[tuple[str, int, int]]] = {}
-    seconds: dict[str, float] = {}
-    failed: set[str] = set()
-    for path in asked.tests:
-        data = recorded(path, asked.select)
-        arcs |= {n: {tuple(arc) for arc in found} for n, found in data["arcs"].items()}
-        seconds |= data["seconds"]
-        failed |= {function_of(n) for n in data["failed"]}
-    files = sorted(p for p in {ROOT / n.partition("::")[0] for n in arcs} if p.exists())
-    about = spans(files)
-    lines = {n: found[0] for n, found in about.items()}
-    silent = {n for n in about if not arcs.get(n)}
-    kept = {n for n in about if any(each in n for each in asked.keep)}
+    if asked.record:
+        for path in asked.tests:
+            record(path)
+        return
+    found = Recorded(asked.tests)
+    name = asked.tests[0].strip("/").replace("/", "-").removesuffix(".py")
+    output = CACHE / f"{name}.json"
+    about = spans(sorted({ROOT / n.partition("::")[0] for n in found.taken}))
+    lines = {n: size for n, (size, _) in about.items()}
+    pages = (page.read_text(encoding="utf-8") for page in ROOT.glob("docs/**/*.md"))
+    named = set(re.findall(r"`(test_\w+)`", "".join(pages)))
     old = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
-    joined = set(old.get("joined", ()))
-    kept |= silent | failed | joined | {n for n in arcs if "test_golden" in n}
-    chosen = cover(arcs, lines, kept)
-    chosen |= kept_for_marks({n: found[1] for n, found in about.items()}, chosen, Counter())
-    reached: dict[str, set[int]] = defaultdict(set)
-    runs: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for test, found in arcs.items():
-        for module, a, b in found:
-            for line in (abs(a), abs(b)):
-                if module.startswith(tuple(asked.rooms)) and "test_golden" not in test:
-                    reached[module].add(line)
-                runs[module, line].add(test)
-    items: dict[str, list[str]] = defaultdict(list)
-    for item in seconds:
-        items[function_of(item)].append(item)
-    faults = draw(reached, asked.count, asked.seed)
-    tally: Counter[str] = Counter()
-    told: list[dict[str, Any]] = []
-
-    progress = (CACHE / f"{name}.progress").open("w", encoding="utf-8")
-
-    def work(planter: Planter) -> None:
-        for fault in faults:
-            tests = runs[fault.module, fault.line]
-            found: dict[bool, set[str]] = {}
-            for of_cover in (True, False):
-                able = [n for n in tests if (n in chosen) == of_cover and n not in failed]
-                names = sorted(
-                    (i for n in able for i in items[n] if i in planter.items), key=seconds.get
-                )
-                taken, spent = [], 0.0
-                for each in names:
-                    spent += seconds[each]
-                    if spent > ENOUGH and taken:
-                        break
-                    taken.append(each)
-                limit = PATIENCE + 10 * sum(seconds[each] for each in taken)
-                found[of_cover] = (
-                    planter.failed(fault, taken, limit, first=True) if taken else set()
-                )
-                if found[True]:
-                    break
-            tally["faults"] += 1
-            print(f"{tally} {fault.module}:{fault.line}", file=progress, flush=True)
-            tally["cover"] += bool(found[True])
-            tally["all"] += bool(found[True] or found.get(False))
-            if not found[True]:
-                by = sorted(function_of(each) for each in found.get(False, ()))
-                told.append({"module": fault.module, "line": fault.line, "kind": fault.kind,
-                             "node": fault.shown, "by": by})  # fmt: skip
-                if by and not asked.check:
-                    joined.update(by[:1])
-                    chosen.update(by[:1])
-
-    pytest.main(
-        [*OPTIONS, *asked.tests],
-        plugins=[Planter(work, sorted({fault.module for fault in faults}))],
-    )
-    leaves = sorted(set(about) - chosen)
-    shares = [*old.get("shares", []), {"seed": asked.seed, "check": asked.check, **tally}]
-    output.write_text(
-        json.dumps({"kept": sorted(chosen), "leaves": leaves, "joined": sorted(joined),
-                    "shares": shares, "told": told}, indent=1), encoding="utf-8",
-    )  # fmt: skip
+    joined = set(old.get("joined", ())) & set(found.taken)
+    kept = {n for n in about if not found.taken.get(n) or n.partition("::")[2] in named}
+    golden = {n for n in found.taken if "test_golden" in n}
+    chosen = cover(found, lines, kept | golden | joined | found.failed)
+    chosen |= for_marks({n: marks for n, (_, marks) in about.items()}, chosen)
+    faults = faults_of(asked, found, chosen)
+    told = plant(found, chosen, faults, asked)
+    by = Counter("cover" if "cover" in t else "others" if "others" in t else "none" for t in told)
     print(
         f"{name}: {len(chosen & set(about))} of {len(about)} functions stay, "
-        f"{sum(lines.get(n, 0) for n in chosen)} of {sum(lines.values())} lines; "
-        f"silent {len(silent)}, failed {len(failed)}; faults {tally['faults']}: "
-        f"all find {tally['all']}, the cover {tally['cover']}; joined {len(joined)}"
+        f"{sum(lines.get(n, 0) for n in chosen)} of {sum(lines.values())} lines; faults "
+        f"{len(told)}: all find {by['cover'] + by['others']}, the cover {by['cover']}"
     )
+    if not asked.check:
+        joined |= {each["others"] for each in told if "others" in each}
+        result = {"leaves": sorted(set(about) - chosen), "joined": sorted(joined), "told": told}
+        output.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT / "docs"))
     main()

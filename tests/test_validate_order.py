@@ -6,8 +6,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from every_start import StartCase, conditions, holds
 from judging import Case, faults, job, problem, running
-from precedence_cases import PrecedenceCase, case, holds
 from slotwise import Instance, Params, Plan, PlannedJob
 from slotwise.solver.validate import validate
 
@@ -105,7 +105,7 @@ def test_elements_and_counts() -> None:
     assert text == "dependency: job 8[2]: it starts at 140 s, before done(a[*]) holds"
 
 
-def _right(given: PrecedenceCase, plan: Plan) -> set[str]:
+def _right(given: StartCase, plan: Plan) -> set[str]:
     """The jobs of a plan that start before their conditions hold."""
     starts = {item.job: item.start for item in plan if item.start is not None}
     ends = {item.job: item.finish for item in plan if item.finish is not None}
@@ -121,7 +121,7 @@ def _right(given: PrecedenceCase, plan: Plan) -> set[str]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_judge_agrees_with_trees_that_nobody_parsed(seed: int) -> None:
-    given, random = case(seed, jobs=5), Random(seed)
+    given, random = conditions(seed, jobs=5), Random(seed)
     entries = []
     for item in given.instance.pending:
         start = random.randint(0, 12)

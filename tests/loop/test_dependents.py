@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from precedence_cases import case, holds
+from every_start import conditions, holds
 from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Kill, Modification, Params, RunningJob
 from slotwise.model.pending import Pending
@@ -31,7 +31,7 @@ def starts(instance: Instance, **how: Any) -> dict[str, int | None]:
 @pytest.mark.behaviour("DEP-03")
 @pytest.mark.parametrize("seed", some(range(40), 12))
 def test_nobody_starts_before_his_condition_holds(seed: int) -> None:
-    given = case(seed, jobs=5)
+    given = conditions(seed, jobs=5)
     thinks = {job.id: job.think_time for job in given.instance.pending}
     for how in ({"cycle": 0}, {"cycle": 3}, {"cycle": 0, "reservation": "time-based", "top": 5}):
         found = simulate(given.instance, **how)  # type: ignore[arg-type]

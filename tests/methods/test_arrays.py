@@ -1,13 +1,12 @@
-"""Plans of job arrays: against every start tried, and element by element."""
+"""Plans of job arrays, element by element."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import cast
 
 import pytest
-from array_cases import case, lexicographic, plans
+from every_start import arrays
 from sampling import some
 from slotwise import (
     Cluster,
@@ -16,8 +15,6 @@ from slotwise import (
     Job,
     Limit,
     Method,
-    ObjectiveName,
-    Plan,
     PlannedJob,
     Planner,
     Queue,
@@ -25,64 +22,13 @@ from slotwise import (
     Scope,
 )
 from slotwise.model.job import elements, parse_array
-from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler import reserving
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
-#: The latest start of a plan that is tried.
-LAST = 9
 METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
-
-
-def exact(instance: Instance, method: Method, objective: str) -> Plan:
-    aim = cast("ObjectiveName", objective)
-    if method == "milp":
-        return plan(instance, method, objective=aim, time_limit=60)
-    return plan(instance, method, objective=aim, effort=3)
-
-
-def nothing_false_is_proved(seed: int) -> int:
-    """All methods against every plan; how many plans were proved."""
-    instance = case(seed)
-    order = [job.id for job in priority_order(instance)]
-    right = lexicographic(instance, order)
-    proved = 0
-    for method in METHODS[:2]:
-        assert validate(instance, plan(instance, method)) == [], (seed, method)
-    for method in METHODS[2:]:
-        found = exact(instance, method, "lexicographic")
-        assert validate(instance, found) == [], (seed, method)
-        assert found.status == "optimal", (seed, method, found.notes)
-        assert [found[name].start for name in order] == right, (seed, method)
-        assert all(item.proved for item in found), (seed, method)
-    tried = [sum(starts.values()) for starts in plans(instance, LAST)]
-    for method in METHODS[2:]:
-        found = exact(instance, method, "total-start")
-        assert validate(instance, found) == [], (seed, method)
-        assert found.value is not None
-        proved += found.status == "optimal"
-        if tried and found.status == "optimal":
-            assert found.value == min(tried) or max(item.start or 0 for item in found) > LAST, seed
-            assert found.value <= min(tried), seed
-        assert not tried or found.bound is None or found.bound <= min(tried) + 1e-6, seed
-    return proved
-
-
-@pytest.mark.behaviour("ARR-01")
-@pytest.mark.behaviour("ARR-02")
-@pytest.mark.parametrize("seed", some(range(0, 60, 5), 5))
-def test_nothing_false_is_proved_of_arrays(seed: int) -> None:
-    assert nothing_false_is_proved(seed) >= 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_nothing_false_is_proved_of_many_arrays(part: int) -> None:
-    seeds = range(100 + 100 * part, 200 + 100 * part)
-    assert sum(nothing_false_is_proved(seed) for seed in seeds) >= 150
 
 
 def array(spec: str, **fields: object) -> tuple[Job, ...]:
@@ -144,13 +90,13 @@ def test_an_element_over_the_limit_is_a_fault_of_the_plan() -> None:
 def test_equal_elements_are_placed_as_if_one_after_the_other(seed: int) -> None:
     """Projects of their own, which a limit counts, make equal jobs different to who looks."""
     wide = Limit("wide", {"slots": 1000}, projects=Scope(("all",), each=True))
-    instance = replace(case(1000 + seed, jobs=8), limits=(wide,))
+    instance = replace(arrays(1000 + seed, jobs=8).instance, limits=(wide,))
     apart = tuple(replace(job, project=f"p{number}") for number, job in enumerate(instance.pending))
     kinds = {demand.kind for demand in PlanningProblem.of(replace(instance, pending=apart)).demands}
     assert len(kinds) == len(apart)
     for method in METHODS[:3]:
-        together = exact(instance, method, "lexicographic")
-        separate = exact(replace(instance, pending=apart), method, "lexicographic")
+        together = plan(instance, method, effort=3)
+        separate = plan(replace(instance, pending=apart), method, effort=3)
         assert [(i.job, i.start, i.bound, i.proved, i.waits_for) for i in together] == [
             (i.job, i.start, i.bound, i.proved, i.waits_for) for i in separate
         ]

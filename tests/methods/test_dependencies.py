@@ -1,91 +1,17 @@
-"""Plans of jobs that wait for others (bsub -w): against every start tried, and case by case."""
+"""Plans of jobs that wait for others (bsub -w): case by case."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from precedence_cases import case, lexicographic, plans
-from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Method, Plan, Queue, RunningJob
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.precedence import NEVER_SATISFIED
 from slotwise.solver.validate import validate
 
-#: The latest start of a plan that is tried.
-LAST = 12
 METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
-
-
-def exact(instance: Instance, method: Method, objective: str) -> Plan:
-    if method == "milp":
-        return plan(instance, method, objective=objective, time_limit=60)  # type: ignore[arg-type]
-    return plan(instance, method, objective=objective, effort=3)  # type: ignore[arg-type]
-
-
-def nothing_false_is_proved(seed: int, jobs: int) -> int:
-    """All methods against every plan; how many plans were proved."""
-    given = case(seed, jobs=jobs)
-    instance = given.instance
-    order = [job.id for job in priority_order(instance)]
-    right = lexicographic(given, order)
-    tried = list(plans(given, LAST))
-    ends = {job.id: job.run_limit or 0 for job in instance.pending}
-    weights = {job.id: job.weight for job in instance.pending}
-    proved = 0
-    for method in METHODS[:2]:
-        found = plan(instance, method)
-        assert validate(instance, found) == [], (seed, method)
-        assert not any("bug" in note for note in found.notes), (seed, method, found.notes)
-    for method in METHODS[2:]:
-        found = exact(instance, method, "lexicographic")
-        assert validate(instance, found) == [], (seed, method)
-        assert found.status == "optimal", (seed, method, found.notes)
-        assert [found[name].start for name in order] == right, (seed, method)
-        for objective, least in (
-            ("total-start", min((float(sum(p.values())) for p in tried), default=None)),
-            (
-                "weighted",
-                min((sum(weights[n] * t for n, t in p.items()) for p in tried), default=None),
-            ),
-            (
-                "makespan",
-                min((float(max(t + ends[n] for n, t in p.items())) for p in tried), default=None),
-            ),
-        ):
-            found = exact(instance, method, objective)
-            assert validate(instance, found) == [], (seed, method, objective)
-            assert found.value is not None
-            if least is None:
-                continue
-            late = any((item.start or 0) > LAST for item in found)
-            if found.status == "optimal":
-                proved += 1
-                assert found.value <= least + 1e-6, (seed, method, objective)
-                assert late or found.value == pytest.approx(least), (seed, method, objective)
-            assert found.bound is None or found.bound <= least + 1e-6, (seed, method, objective)
-    return proved
-
-
-@pytest.mark.behaviour("DEP-02")
-@pytest.mark.behaviour("DEP-03")
-@pytest.mark.behaviour("DEP-05")
-@pytest.mark.parametrize("seed", some(range(0, 40, 4), 4))
-def test_nothing_false_is_proved_of_jobs_that_wait(seed: int) -> None:
-    assert nothing_false_is_proved(seed, 3) >= 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_nothing_false_is_proved_of_many_jobs_that_wait(part: int) -> None:
-    proved = sum(
-        nothing_false_is_proved(seed, 3) for seed in range(100 + 100 * part, 200 + 100 * part)
-    )
-    proved += sum(
-        nothing_false_is_proved(seed, 4) for seed in range(5000 + 10 * part, 5010 + 10 * part)
-    )
-    assert proved >= 600
 
 
 def site(*pending: Job, running: tuple[RunningJob, ...] = (), slots: int = 4) -> Instance:
