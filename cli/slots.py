@@ -98,8 +98,8 @@ def slots_text(instance: Instance, found: Slots, every: bool) -> str:
     """Return the rows, and free slots over time; every: all rows."""
     page = found.rows if every else found.rows[:PAGE]
     ends = [found.now + row.at_most for row in page if row.at_most is not None]
-    soonest = [] if found.soonest is None else [found.soonest]
-    clock = WrittenTimes.of(instance, [found.now, *ends, *soonest])
+    earliest = [] if found.earliest is None else [found.earliest]
+    clock = WrittenTimes.of(instance, [found.now, *ends, *earliest])
     text = paragraph(f"in queue {found.queue}, as user {found.user}", instance=instance)
     if page:
         rows = [_row(clock, row) for row in page]
@@ -133,10 +133,10 @@ def _sum(found: Slots, clock: WrittenTimes) -> str:
         return f"{free}; each row by itself fits without delaying {jobs}{more}"
     if not found.nothing:
         return f"{free}; stopped before a row was found"
-    soonest = ""
-    if found.soonest is not None:
-        soonest = f"; a job of 1 slot would start {clock.text(found.soonest)}"
-    return f"nothing could start now without delaying a job: {found.nothing} ({free}){soonest}"
+    earliest = ""
+    if found.earliest is not None:
+        earliest = f"; a job of 1 slot would start {clock.text(found.earliest)}"
+    return f"nothing could start now without delaying a job: {found.nothing} ({free}){earliest}"
 
 
 def _free_when(clock: WrittenTimes, found: Slots) -> str:

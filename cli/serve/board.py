@@ -404,9 +404,9 @@ class Board:
             if row.number != polled.number:  # not examined now
                 found[job] = row
                 continue
-            sooner = (new for new, start in came.items() if _is_before(start, row.start))
+            before_it = (new for new, start in came.items() if _is_before(start, row.start))
             change = change_of(
-                None if old is None else old.known, row.known, events, ahead.union(sooner)
+                None if old is None else old.known, row.known, events, ahead.union(before_it)
             )
             if job in came:
                 ahead.add(job)

@@ -25,9 +25,9 @@ from ...model.job_table import OneLine
 from ...model.omissions import Omission
 from ...model.plan import PlannedJob
 from ..budget import Budget
-from ..forecast.forecast import SAMPLES, UNCALIBRATED
+from ..forecast.forecast import SAMPLES
 from ..forecast.history import History
-from ..forecast.of_instance import check_drawing, past_of, sampled_use
+from ..forecast.of_instance import past_of, sampled_use
 from ..outlook.outlook import not_simulated
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 from .ask import submission_of
@@ -101,7 +101,7 @@ class Slots(OneLine):
     #: Why a job of one slot and the shortest limit does not fit, "" if a row exists.
     nothing: str = ""
     #: Start of a job of one slot and the shortest limit; None: unknown, or rows exist.
-    soonest: int | None = None
+    earliest: int | None = None
     #: Times of `free_when`.
     times: tuple[int, ...] = ()
     free_when: tuple[FreeSlots, ...] = ()
@@ -124,7 +124,7 @@ class Slots(OneLine):
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as a JSON object."""
         found = {**asdict(self), "cautions": [item.to_dict() for item in self.cautions]}
-        return with_stamps(found, self.origin, ("now", "soonest"))
+        return with_stamps(found, self.origin, ("now", "earliest"))
 
 
 def slots(
@@ -144,7 +144,7 @@ def slots(
 
     queue, user: of the job; the default queue, an unnamed user. until: seconds from now for which
     `free_when` is computed; None: not at all. every: all rows, not the largest few of each kind.
-    history: finished jobs, or a log with them: `free_when` says what is free in 9 of 10 forecasts.
+    history: finished jobs, or a log with them: `free_when` also has the slots free in 9 of 10 forecasts.
     Raises InputError for a queue or user that does not exist or is not accepted.
     """
     budget = Budget(time_limit, cancel=cancel or threading.Event())
@@ -154,12 +154,12 @@ def slots(
     rows: list[SlotsRow] = []
     partial = budget.stopped()
     job = search.job(kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), 1, False, None)
-    nothing, soonest = "", None
+    nothing, earliest = "", None
     try:
         for kind in () if partial else kinds:
             rows.extend(search.of_kind(kind, LONGEST if every else ROWS))
         if not rows and not partial:
-            nothing, soonest = search.smallest(kinds)
+            nothing, earliest = search.smallest(kinds)
     except _Stopped:
         partial = True
     if until is not None and until < 1:
@@ -168,7 +168,6 @@ def slots(
     starts = base.starts.values()
     later = free_when(instance, starts, times) if times else ()
     if later and history is not None:
-        check_drawing(samples, seed, 1, UNCALIBRATED)
         used = sampled_use(
             instance, past_of(history, instance), times, samples, seed, budget.stopped
         )
@@ -183,7 +182,7 @@ def slots(
         instance.now,
         instance.origin,
         nothing="" if rows else nothing,
-        soonest=soonest,
+        earliest=earliest,
         times=times,
         free_when=later,
         cautions=not_simulated(instance, (*instance.pending, job)),

@@ -117,7 +117,7 @@ class HostsWorld:
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool]
     ) -> Ints:
         session = self._begun()
-        self._end_as_drawn(session.world, run_times)
+        self._set_run_times(session.world, run_times)
         newcomers = self.newcomers.jobs(coming, session.requests)
         found = self._run(session, _Arriving(session, newcomers), should_stop)
         asked = (self.names[row] for row in self.asked.tolist())
@@ -128,7 +128,7 @@ class HostsWorld:
     ) -> list[Counter[str]]:
         """Return the slots in use by host at each of the times of one sample."""
         session = self._begun()
-        self._end_as_drawn(session.world, run_times)
+        self._set_run_times(session.world, run_times)
         arriving = _Arriving(session, self.newcomers.jobs(coming, session.requests))
         found, hosts = [], self.instance.cluster.hosts
         for time in times:
@@ -151,7 +151,7 @@ class HostsWorld:
             self._entered.append(Entered(session))
         return self._entered[0].copy()
 
-    def _end_as_drawn(self, world: World, run_times: Ints) -> None:
+    def _set_run_times(self, world: World, run_times: Ints) -> None:
         """Set the sampled run time of every job, which the scheduler does not know."""
         for name, seconds in zip(self.names, run_times.tolist(), strict=True):
             state = world.states.get(name)
@@ -688,6 +688,7 @@ def sampled_use(
     should_stop: Callable[[], bool],
 ) -> Iterator[list[Counter[str]]]:
     """Yield the slots in use by host at each of the times, of each sample, until the stop."""
+    check_drawing(samples, seed, 1, UNCALIBRATED)
     world = hosts_world(instance, history)
     run_times = Ratios(history.jobs).draw(world.jobs, world.now, samples, seed)
     coming = PastBlocks(history.jobs).after(world.now, world.now, world.jobs, run_times, seed)
