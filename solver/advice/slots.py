@@ -198,7 +198,7 @@ def host_kinds(instance: Instance) -> list[AlikeHosts]:
     for host in instance.cluster.hosts:
         key = host.model, host.slots, host.amounts.get("mem")
         alike.setdefault(key, []).append(host.name)
-    if instance.params.of_slurm or len(alike) == 1:
+    if instance.params.scheduler.has_own_words or len(alike) == 1:
         return [AlikeHosts("all", names, "")] if names else []
     groups = {frozenset(group.members): group.name for group in instance.cluster.groups}
     found = []
@@ -254,14 +254,15 @@ class _SlotSearch:
     def line(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> str:
         """Return the options of a request; limit: in seconds."""
         minutes = None if limit is None else f"{limit // 3600}:{limit // 60 % 60:02}"
-        if self.instance.params.of_slurm:
-            words = ["-p " + self.queue] if self.queue else []
-            words += [f"-n {slots}", "-N 1" * one_host, f"-t {minutes}:00" if minutes else ""]
-            return " ".join(filter(None, ["sbatch", *words]))
-        words = [f"-q {self.queue}"] if self.queue else []
-        words += [f"-n {slots}", '-R "span[hosts=1]"' * (one_host and slots > 1), kind.option]
-        words += [f"-W {minutes}"] if minutes else []
-        return " ".join(filter(None, ["bsub", *words]))
+        command = self.instance.params.scheduler.submit
+        if command == "sbatch":
+            words = [f"-p {self.queue}" * bool(self.queue), f"-n {slots}", "-N 1" * one_host]
+            words += [f"-t {minutes}:00" * bool(minutes)]
+        else:
+            one = '-R "span[hosts=1]"' * (one_host and slots > 1)
+            words = [f"-q {self.queue}" * bool(self.queue), f"-n {slots}", one, kind.option]
+            words += [f"-W {minutes}" * bool(minutes)]
+        return " ".join(filter(None, [command, *words]))
 
     def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:
         """Return the job of the pasted line; raise InputError if its queue rejects it."""

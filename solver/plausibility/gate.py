@@ -301,7 +301,7 @@ def of_lsf(instance: Instance, said: Iterable[SaidByLsf]) -> list[Statement]:
     return found
 
 
-def of_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
+def said_by_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
     """Return what Slurm says of the pending jobs of an instance; now: seconds since 1970."""
     records = {job.full_id: job for job in seen.jobs}
     read = ReadOfSlurm(seen, now)
@@ -334,19 +334,19 @@ def unexplained(
     if not known:
         return
     begun = started_now(replace(instance, omissions=()), Budget()) & known.keys()
+    scheduler = instance.params.scheduler
     later = {job for job, item in known.items() if (item.start or 0) > instance.now + _SLACK}
-    later = _planned_earlier(instance, known, later) if instance.params.of_slurm else later & begun
-    who = "Slurm" if instance.params.of_slurm else "LSF"
+    later = _planned_earlier(instance, known, later) if scheduler.plans_nodes else later & begun
     texts: dict[str, dict[str, None]] = {}
     for job, item in known.items():
         contradicted = job in begun and not item.eligible
         if not (item.lacking or contradicted or job in later):
             continue
-        says = f"{who} says: {item.reason}" if item.reason else f"{who} estimates a later start"
+        says = f"says: {item.reason}" if item.reason else "estimates a later start"
         if item.reason and item.eligible and job in later:
             says += ", with a later start"
         starts = "here the next cycle starts it" if job in begun else ""
-        text = "; ".join(filter(None, (says, item.lacking, starts)))
+        text = "; ".join(filter(None, (f"{scheduler.name} {says}", item.lacking, starts)))
         texts.setdefault(text, {}).update(dict.fromkeys((job, *item.alike)))
     for text, jobs in texts.items():
         yield Omission(text, where=where, count=len(jobs), jobs=tuple(jobs))

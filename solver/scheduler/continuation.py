@@ -631,7 +631,7 @@ def _found(
         for item in begun
     }
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
-    if instance.params.of_slurm:  # its estimate is that of a cycle of its backfill
+    if instance.params.scheduler.plans_nodes:  # its estimate is that of a cycle of its backfill
         told = {}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(

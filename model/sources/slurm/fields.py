@@ -235,6 +235,7 @@ PARTITIONS = (
     _row("partition", "sharing", "maximums.oversubscribe.flags partition.oversubscribe",
          "OverSubscribe"),
     _row("partition", "exclusive", "partition.exclusive", "Exclusive"),
+    _row("partition", "jobs of a cpu", "maximums.oversubscribe.jobs maximums.shares"),
     _row("partition", "state", "partition.state", "State"),
     _row("partition", "memory per node", "defaults.partition_memory_per_node", "DefMemPerNode",
          size),
@@ -265,7 +266,7 @@ PARTITIONS = (
     _inert(
         "partition",
         "alternate cluster cpus.task_binding cpus.total defaults.memory_per_cpu grace_time "
-        "maximums.memory_per_cpu maximums.shares maximums.oversubscribe.jobs node_sets "
+        "maximums.memory_per_cpu node_sets "
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
         "tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden NodeSets "
@@ -313,16 +314,15 @@ SHARES = (
     _row("share", "name", "name"),
     _row("share", "parent", "parent", "Parent"),
     _row("share", "kind", "type"),
-    _row("share", "partition", "partition", "Partition"),
+    _row("share", "partition", "partition", "Partition", text),
     _row("share", "shares", "shares", "RawShares"),
-    _row("share", "part of shares", "shares_normalized", "NormShares"),
-    _row("share", "usage", "usage", "RawUsage"),
-    _row("share", "effective usage", "effective_usage", "EffectvUsage"),
+    _row("share", "norm shares", "shares_normalized", "NormShares", number),
+    _row("share", "usage", "usage", "RawUsage", _amount),
+    _row("share", "effective usage", "effective_usage", "EffectvUsage", number),
     _row("share", "factor", "fairshare.factor", "FairShare"),
-    _row("share", "level", "fairshare.level", "LevelFS"),
     _row("share", "GrpTRESMins", "tres.group_minutes", "GrpTRESMins"),
-    _inert("share", "cluster id tres.run_seconds tres.usage usage_normalized",
-           "Cluster GrpTRESRaw ID NormUsage TRESRunMins"),
+    _inert("share", "cluster fairshare.level id tres.run_seconds tres.usage usage_normalized",
+           "Cluster GrpTRESRaw ID LevelFS NormUsage TRESRunMins"),
 )  # fmt: skip
 
 #: sprio, which has no JSON; "PARTITION factor" is its second column PARTITION.
@@ -330,15 +330,11 @@ PRIORITIES = (
     _row("priority", "job", "", "JOBID"),
     _row("priority", "partition", "", "PARTITION"),
     _row("priority", "priority", "", "PRIORITY"),
-    _row("priority", "SITE", "", "SITE"),
-    _row("priority", "AGE", "", "AGE"),
-    _row("priority", "ASSOC", "", "ASSOC"),
-    _row("priority", "FAIRSHARE", "", "FAIRSHARE"),
-    _row("priority", "JOBSIZE", "", "JOBSIZE"),
     _row("priority", "PARTITION", "", "PARTITION_factor"),
-    _row("priority", "QOS", "", "QOS"),
-    _row("priority", "NICE", "", "NICE"),
-    _row("priority", "TRES", "", "TRES"),
+    *(
+        _row("priority", part, "", part)
+        for part in ("SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "QOS", "NICE", "TRES")
+    ),
     _inert("priority", "", "ACCOUNT CLUSTER QOSNAME SLUID USER"),
 )
 

@@ -14,7 +14,6 @@ from .records import BY_NODE
 from .seen import (
     SlurmJob,
     SlurmJobSize,
-    SlurmLicence,
     SlurmNode,
     SlurmPartition,
     SlurmReservation,
@@ -328,11 +327,6 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     )
 
 
-def licence_of(record: SlurmRecord) -> SlurmLicence:
-    """Return the licences of one name; raises ValueError for an unreadable value."""
-    return SlurmLicence(**record.facts())
-
-
 #: Rules on who may use a partition: it is named if it is not for all.
 _WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
 
@@ -352,7 +346,8 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
     named += [(f"flag {flag}", "JSON") for flag in flags if flag in _PARTITION_FLAGS]
     sharing, exclusive = get("sharing"), values.text(get("exclusive")).upper()
     shown = ",".join(sharing).upper() if isinstance(sharing, list) else values.text(sharing)
-    if exclusive == "NODE":
+    # JSON before 26.05 has no jobs on a CPU of an exclusive partition.
+    if exclusive == "NODE" or (not exclusive and values.whole(get("jobs of a cpu")) == 0):
         shown = "EXCLUSIVE"
     elif exclusive not in ("", "NO"):
         named.append((f"nodes of one {exclusive.lower()}", "Exclusive"))

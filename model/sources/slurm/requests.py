@@ -59,12 +59,12 @@ class Requested:
     @property
     def res_req(self) -> tuple[str, ...]:
         """Return the requirement strings, () if there is none."""
-        parts = [f"select[{' && '.join(self.selects)}]"] if self.selects else []
-        parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
-        parts += [f"span[{self.span}]"] if self.span else []
-        parts += [f"cu[{self.units}]"] if self.units else []
-        parts += [f"same[{self.same}]"] if self.same else []
-        return (" ".join(parts),) if parts else ()
+        sections = (
+            ("select", " && ".join(self.selects)), ("rusage", ":".join(self.uses)),
+            ("span", self.span), ("cu", self.units), ("same", self.same),
+        )  # fmt: skip
+        text = " ".join(f"{name}[{content}]" for name, content in sections if content)
+        return (text,) if text else ()
 
 
 def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:

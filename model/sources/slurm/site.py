@@ -20,13 +20,13 @@ from ...display import some
 from ...formats.source_text import parse
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from ...slurm_select import words_of
 from ...slurm_setting_keys import loop_number
 from ...slurm_version import PARTS_OF_TASKS, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .priorities import priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
-from .select_words import words_of
 from .several_partitions import PartitionGroups
 
 #: Type of the units that are leaf switches.
@@ -560,8 +560,8 @@ def _memory_words(prefix: str, of: SlurmSite | SlurmPartition) -> list[str]:
 
 def site_of(instance: Instance) -> SlurmSite:
     """Return the facts of an instance that was made from Slurm's output."""
-    words = words_of(instance)
-    own = words.get("", {})
+    words = words_of(instance.params.select_parameters)
+    own = words[""]
     hosts = instance.cluster.hosts
     nodes = {host.name: _node_of_host(host) for host in hosts}
     threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
