@@ -144,7 +144,7 @@ def slots(
 
     queue, user: of the job; the default queue, an unnamed user. until: seconds from now for which
     `free_when` is computed; None: not at all. every: all rows, not the largest few of each kind.
-    history: finished jobs, or a log with them: `free_when` also has the slots free in 9 of 10 forecasts.
+    history: finished jobs, or a log with them; `free_when` then also has quantiles of forecasts.
     Raises InputError for a queue or user that does not exist or is not accepted.
     """
     budget = Budget(time_limit, cancel=cancel or threading.Event())
