@@ -312,7 +312,7 @@ class LoopOptions(WorkloadOptions, Resuming):
         None, "Stop at this second, or after a time (7d, 12h).", metavar="TIME"
     )
     time_limit: float | None = option(
-        None, "Stop early after so many seconds, as Ctrl-C does.", min=0.0
+        None, "Stop early after this many seconds, as Ctrl-C does.", min=0.0
     )
     jobs: Path | None = option(None, JOBS_FILE_HELP)
     cycle_log: Path | None = option(None, "Write every cycle, one JSON object per line.")
