@@ -641,16 +641,5 @@ def _found(
         method,
         waiting,
         cut,
-        {
-            job.id: time
-            for job in instance.present_jobs
-            if (time := _released(session, job)) is not None
-        },
+        dict(session.world.subsets.preempted),
     )
-
-
-def _released(session: Session, job: Job) -> int | None:
-    """Return when a job was first preempted, None if never."""
-    state = session.world.states.get(job.id)
-    past = state.past_allocations if state.suspensions else []
-    return past[0][1] if past else None
