@@ -463,8 +463,8 @@ r         reverse the order              f     then u, q or s: only that user,
 R         read and plan again            Esc   all jobs in priority order
 t         times of the clock, or         w     what could start now
           counted from now               1-3   copy a line that would help
-n         forget what has changed        q     quit
-          until now                      j, k, g, G, space: move
+n         mark the state as seen         q     quit
+                                         j, k, g, G, space: move
 
 CONFIGURED: when the simulated scheduler starts it. COULD START: the earliest
 in priority order. ?: a rule that is not modelled may change it.

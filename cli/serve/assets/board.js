@@ -233,7 +233,7 @@
       const head = S.element("tr", {}, ...["Where", "Slots", "For at most", "Longer", "Line to paste"].map((text) => S.element("th", { scope: "col", text })));
       const table = S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...rows)));
       const who = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, with the limits of both.`;
-      S.fill(S.by("fits"), rows.length ? table : S.element("p", { text: `Nothing: ${S.shown(found.nothing)}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
+      S.fill(S.by("fits"), rows.length ? table : S.element("p", { text: `Nothing${found.nothing ? `: ${S.shown(found.nothing)}` : ""}.${found.earliest === null ? "" : ` A job of 1 slot would start ${S.time(found, "earliest", answer.state.time)}.`}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
     } catch (error) {
       S.fill(S.by("fits"), S.element("p", { class: "soft", text: S.shown(error.message) }));
     }
