@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from dataclasses import replace
@@ -98,14 +97,6 @@ def test_any_text_is_read_or_reported(text: str) -> None:
     log = parse_acct(text.splitlines())
     asked = [line for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
     assert len(log.jobs) + len(log.problems) + sum(log.passed_over.values()) == len(asked)
-
-
-def test_gzip_and_files_that_cannot_be_read(tmp_path: Path) -> None:
-    packed = tmp_path / "lsb.acct.1.gz"
-    packed.write_bytes(gzip.compress((GOOD + "\n").encode()))
-    assert len(read_acct(packed).jobs) == 1
-    with pytest.raises(InputError, match="cannot be read"):
-        read_acct(tmp_path / "nothing")
 
 
 def test_records_whose_requirement_cannot_be_read_are_left_out_and_counted() -> None:

@@ -37,17 +37,6 @@ def test_all_that_is_wrong_with_a_line_is_told_at_once() -> None:
     assert len(found) == len(begins)
 
 
-@pytest.mark.behaviour("CFG-03")
-def test_in_a_file_too() -> None:
-    job = "pending: [{id: p, bsub: \"-n 0 -q nosuch -m b -R 'mem>>5'\", user: ann}]\n"
-    with pytest.raises(InputError) as caught:
-        loads(INSTANCE + job)
-    found = [problem.message for problem in caught.value.problems]
-    assert len(found) == 4
-    for piece in ("-n: ", "unknown queue 'nosuch'", "unknown host or host group 'b'", "mem"):
-        assert any(piece in text for text in found)
-
-
 @pytest.mark.behaviour("FSH-13")
 def test_the_group_of_a_job_must_have_its_user_in_any_queue() -> None:
     assert submitted_job(instance(), "-G g", user="ann").group == "g"

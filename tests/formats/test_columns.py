@@ -14,9 +14,8 @@ import yaml
 from slotwise import InputError, Job, RunningJob, from_document
 from slotwise.model.formats import build as columns
 from slotwise.model.formats import document as d
-from slotwise.model.formats import to_document
+from slotwise.model.formats import loads_with_warnings, to_document
 from slotwise.model.formats.build import take_columns
-from slotwise.model.formats.reader import loads_with_warnings
 from slotwise.model.generate import generate
 
 _COMPLETE = Path(__file__).parent / "complete.yaml"
