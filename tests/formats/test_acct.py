@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,26 +46,6 @@ def test_one_field_at_a_time(field: int, value: str, says: str) -> None:
     problems = parse_acct([GOOD, " ".join(words)]).problems
     assert [problem.line for problem in problems] == [2]
     assert says in problems[0].message
-
-
-@pytest.mark.parametrize(
-    ("field", "name"),
-    [(5, "options"), (6, "numProcessors"), (7, "submitTime"), (8, "beginTime"), (9, "termTime"),
-     (26, "hostFactor")],
-)  # fmt: skip
-def test_a_cell_that_cannot_be_read_takes_only_itself(field: int, name: str) -> None:
-    words = [f'"{w}"' if not w.lstrip("-").replace(".", "").isdigit() else w for w in split(GOOD)]
-    words[field] = "nan"
-    log = parse_acct([GOOD, " ".join(words)], "lsb.acct")
-    assert not log.problems
-    (told,) = log.unread
-    assert re.fullmatch(
-        rf"lsb.acct:2: job \d+: {name} must be .*, not 'nan' \(field {field + 1}\).*", told
-    )
-    whole, partly = log.jobs
-    assert (partly.hosts, partly.start, partly.end, partly.run_limit, partly.queue) == (
-        *(whole.hosts, whole.start, whole.end, whole.run_limit, whole.queue),
-    )
 
 
 @pytest.mark.behaviour("CFG-04")

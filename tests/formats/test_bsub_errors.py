@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from parsed_bsub import parse_bsub
 from slotwise import InputError, Instance, ask, loads
-from slotwise.model.formats.bsub import read_bsub
 from slotwise.model.formats.submit import submitted_job
 
 INSTANCE = """format: slotwise/1
@@ -66,15 +64,3 @@ def test_names_of_which_nothing_is_described_are_taken_and_named(option: str, na
     assert (answer.line.start, answer.line.proved) == (0, False)
     with pytest.raises(InputError, match="unknown"):
         ask(instance(), f"bsub -n 2 -W 1:00 {option} ./a.out")
-
-
-@pytest.mark.parametrize(
-    "words", ['-x "" ./run', '"" -n 2', '-n 2 ""', "-n 1 -W 10 ''", '-n 1 "" -q']
-)
-def test_an_empty_word_is_the_command(words: str) -> None:
-    """As the shell passes an unset variable in quotes; also on the last line of a script."""
-    words = f"bsub {words}"
-    assert parse_bsub(words) == parse_bsub(words.replace('""', "x").replace("''", "x"))
-    found, wrong = read_bsub(f"bsub < job.sh << E\n#BSUB {words[5:]}\n#BSUB -n 1\nE")
-    assert isinstance(found, dict)
-    assert all(str(problem) for problem in wrong)

@@ -80,22 +80,6 @@ def test_jobs_of_files_have_the_defaults_of_jobs() -> None:
             assert info.default == usual[name], name
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": "1", "bsub": "-n 4"},
-        {"id": "1", "begin": "2026-03-01T08:00:00Z"},
-        {"id": "1", "user": 2.5},
-        {"id": "1", "nobody": 1},
-        {"user": "a"},
-        ["1"],
-    ],
-)
-def test_what_needs_a_closer_look_is_left_to_entries(row: object) -> None:
-    _, found = take_columns({"pending": [{"id": "0"}, row]})
-    assert found == {}
-
-
 @pytest.mark.parametrize("sign", ["\\u001b", "\x7f", "\u202e", "\\t", "é"])
 def test_signs_that_may_be_strange_are_looked_at(sign: str) -> None:
     """Where a text of JSON is plain ASCII its values are not examined once more."""

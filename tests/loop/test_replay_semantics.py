@@ -5,7 +5,6 @@ from slotwise import InputError
 from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
-from slotwise.solver.replay.engine import ProcessorProfile
 from slotwise.solver.scheduler.metrics import bounded_slowdown
 from synthetic_log import synthetic
 
@@ -112,23 +111,6 @@ def test_a_checkpoint_of_another_log_is_refused():
     saved = Replay(Workload.of([0], [5], [5], [1]), "easy", 1).checkpoint()
     with pytest.raises(InputError, match="another log"):
         Replay.resume(Workload.of([0], [6], [6], [1]), saved)
-
-
-@pytest.mark.parametrize(
-    ("taken", "times", "free"),
-    [
-        ([(2, 5, 3)], [0, 2, 5], [4, 1, 4]),
-        ([(0, 5, 3)], [0, 5], [1, 4]),
-        ([(0, 5, 3), (5, 9, 3)], [0, 9], [1, 4]),
-        ([(0, 5, 3), (2, 8, 1)], [0, 2, 5, 8], [1, 0, 3, 4]),
-        ([(0, 5, 3), (2, 8, 1), (2, 8, -1)], [0, 5], [1, 4]),
-    ],
-)
-def test_profile_keeps_the_shortest_list_of_steps(taken, times, free):
-    profile = ProcessorProfile([0], [4])
-    for start, end, procs in taken:
-        profile.take(start, end, procs)
-    assert (profile.times, profile.free) == (times, free)
 
 
 def test_a_synthetic_log_asks_for_no_less_than_it_runs():

@@ -364,22 +364,6 @@ def test_layers_of_a_hierarchical_licence_are_one_pool_and_named() -> None:
     assert "24 on n[1-4], 12 on n[1-2]" in told.what
 
 
-@pytest.mark.parametrize(
-    ("state", "status"),
-    [
-        ("IDLE+DRAIN", "closed_Adm"), ("DOWN*", "unavail"), ("MIXED+PLANNED", "ok"),
-        ("IDLE+CLOUD+POWERED_DOWN", "ok"), ("ALLOCATED+MAINTENANCE", "closed_Adm"),
-        ("IDLE+NOT_RESPONDING", "unavail"),
-    ],
-)  # fmt: skip
-def test_states_of_nodes(state: str, status: str) -> None:
-    texts = texts_of("live")
-    texts.pop("sinfo.json")
-    texts["node.txt"] = texts["node.txt"].replace("State=MIXED", f"State={state}")
-    hosts = {host.name: host.status for host in instance_of(texts).cluster.hosts}
-    assert hosts["n2"] == status
-
-
 def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     texts = texts_of("live")
     texts.pop("sinfo.json")
