@@ -21,7 +21,7 @@ def command_of(instance: Instance, job: str, change: str) -> str:
 
     An option of its own is all that bmod needs; a section of -R would need the whole string.
     """
-    if instance.params.of_slurm:
+    if instance.params.scheduler.has_own_words:
         return update_command(job, change)
     option = re.match(r"with (-\S+ \S+)", change)
     if option is not None:  # "or less" and its reason are no part of the command

@@ -270,8 +270,8 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
     last = found.obstacles[-1].reason if found.obstacles else ""
     why = answer.waits_for or last or "all its requested resources are free"
-    name = "Slurm" if clock.instance.params.of_slurm else "LSF"
     we_say = "Slotwise computes the same" if agree else f"Slotwise computes that {ours}"
+    name = clock.instance.params.scheduler.name
     yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
 
 
@@ -336,7 +336,7 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 
-    if found.reasons and not clock.instance.params.of_slurm:
+    if found.reasons and not clock.instance.params.scheduler.has_own_words:
         said = (bjobs_text(i, counted=len(i.hosts) > MAX_HOSTS) for i in found.reasons)
         yield f"bjobs would print: {'; '.join(said)}"
     if found.absolute is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..model.display import WrittenTimes, day_clock_text, duration_text, smallest_difference
@@ -93,6 +94,32 @@ class Listing:
     def states(self) -> Mapping[str, int]:
         """Return the number of jobs in each state."""
         return Counter(item.state for item in self.jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLoad:
+    """The running and pending jobs of a queue."""
+
+    queue: str
+    running_slots: int
+    waiting_jobs: int
+    waiting_slots: int
+    #: The pending job that has waited longest, of those that may be named, and its seconds.
+    longest: str | None
+    waited: int | None
+
+
+def queue_loads(instance: Instance, named: Sequence[Job]) -> Iterator[QueueLoad]:
+    """Yield each queue that has jobs. named: pending jobs that may be named."""
+    for queue in instance.queues:
+        waiting = [job for job in instance.pending if job.queue == queue.name]
+        running = sum(run.slots for run in instance.running if run.job.queue == queue.name)
+        own = (job for job in named if job.queue == queue.name)
+        first = min(own, key=attrgetter("submit"), default=None)
+        if waiting or running:
+            slots = sum(job.slots for job in waiting)
+            job, waited = (None, None) if first is None else (first.id, instance.now - first.submit)
+            yield QueueLoad(queue.name, running, len(waiting), slots, job, waited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def start_lines(
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
-    if outlook.estimate is not None and not clock.instance.params.of_slurm:
+    if outlook.estimate is not None and not clock.instance.params.scheduler.plans_nodes:
         by = outlook.estimate_by
         early = "no sooner than " if by == "greedy" and outlook.estimate > _now(clock) else ""
         yield f"LSF's {by} estimate: {early}{clock.text(outlook.estimate)}"

@@ -191,7 +191,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
     outside = _outside_units(simple, instance)
     mask &= ~np.array([bool(text) for text in outside])
-    order = order_hosts(simple.order, table, mask, last_first=instance.params.of_lava)
+    order = order_hosts(simple.order, table, mask, last_first=instance.params.scheduler.is_lava)
     others = tuple(
         (
             host.name,

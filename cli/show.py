@@ -145,8 +145,8 @@ def show(
     source, names = source.behind_file(words or ())
     instance = source.read()
     asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
-    as_slurm = word in _SLURM_TABLES and instance.params.of_slurm and format == "text"
-    if as_slurm and not set(switches.given) - {"-u", "-q", "-m"}:
+    of_slurm = instance.params.scheduler.has_own_words and word in _SLURM_TABLES
+    if of_slurm and format == "text" and not set(switches.given) - {"-u", "-q", "-m"}:
         from .views.slurm import sinfo, squeue
 
         shown = replace(instance, lsf_says=()) if at is not None else instance

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.display import WrittenTimes, day_clock_text, duration_text
+from ..model.errors import InputError, Problem
 from ..model.omissions import sentences
-from .declare import command, option, taking
+from .declare import command, option, taking, values_of
+from .forecast import LikelyOptions
 from .options import FORMAT, Format, Search, seconds_of
 from .process import Exit, cancel_on_signal, left_of
 from .source import Source
@@ -41,6 +43,13 @@ def slots(
     every: bool = option(
         False, "All rows. Default: the largest row of each kind of hosts.", "--all"
     ),
+    likely: Annotated[
+        LikelyOptions,
+        taking(
+            "history samples seed",
+            history="Log of finished jobs: with --until, also free slots in 9 of 10 forecasts.",
+        ),
+    ],
     search: Annotated[
         Search,
         taking(
@@ -57,6 +66,8 @@ def slots(
     from ..solver.advice.slots import slots as slots_of
 
     seconds = None if until is None else seconds_of(until, "--until")
+    if likely.history is not None and seconds is None:
+        raise InputError([Problem("--history needs --until")])
     instance = source.read(search.time_limit)
     with cancel_on_signal() as cancel:
         found = slots_of(
@@ -65,6 +76,8 @@ def slots(
             user=user,
             until=seconds,
             every=every,
+            history=likely.past(instance),
+            **values_of(likely.settings(), "samples", "seed"),
             time_limit=left_of(TIME_LIMIT if search.time_limit is None else search.time_limit),
             cancel=cancel,
         )
@@ -85,14 +98,15 @@ def slots_text(instance: Instance, found: Slots, every: bool) -> str:
     """Return the rows, and free slots over time; every: all rows."""
     page = found.rows if every else found.rows[:PAGE]
     ends = [found.now + row.at_most for row in page if row.at_most is not None]
-    clock = WrittenTimes.of(instance, [found.now, *ends])
+    earliest = [] if found.earliest is None else [found.earliest]
+    clock = WrittenTimes.of(instance, [found.now, *ends, *earliest])
     text = paragraph(f"in queue {found.queue}, as user {found.user}", instance=instance)
     if page:
         rows = [_row(clock, row) for row in page]
         text += listing_text(_COLUMNS, rows, instance=instance)
     if len(page) < len(found.rows):
         text += f"{len(found.rows) - len(page)} more rows: --all\n"
-    text += paragraph(_sum(found), instance=instance)
+    text += paragraph(_sum(found, clock), instance=instance)
     for sentence in sentences(found.cautions):
         text += paragraph(sentence, instance=instance)
     if found.free_when:
@@ -111,15 +125,18 @@ def _row(clock: WrittenTimes, row: SlotsRow) -> ListingRow:
     return ListingRow((row.kind, where, limit, until, row.line), "now")
 
 
-def _sum(found: Slots) -> str:
+def _sum(found: Slots, clock: WrittenTimes) -> str:
     free = f"{found.free} slot{'s are' if found.free != 1 else ' is'} free"
     if found.rows:
         jobs = "the waiting job" if found.waiting == 1 else f"any of {found.waiting} waiting jobs"
         more = "; stopped early: more may fit" if found.is_partial else ""
         return f"{free}; each row by itself fits without delaying {jobs}{more}"
-    if found.is_partial:
+    if not found.nothing:
         return f"{free}; stopped before a row was found"
-    return f"nothing could start now without delaying a job: {found.nothing} ({free})"
+    earliest = ""
+    if found.earliest is not None:
+        earliest = f"; a job of 1 slot would start {clock.text(found.earliest)}"
+    return f"nothing could start now without delaying a job: {found.nothing} ({free}){earliest}"
 
 
 def _free_when(clock: WrittenTimes, found: Slots) -> str:
@@ -129,19 +146,25 @@ def _free_when(clock: WrittenTimes, found: Slots) -> str:
         Column("FREE SLOTS"),
         *(Column(day_clock_text(clock.instance, found.times[i])) for i in shown),
     ]
-    rows = [
-        ListingRow((f"{item.kind} {item.capacity}", *_values(item.free, shown), _strip(item)))
-        for item in found.free_when
-    ]
+    rows = []
+    for item in found.free_when:
+        name = f"{item.kind} {item.capacity}"
+        rows.append(ListingRow((name, *_values(item.free, shown), _strip(item.free, item))))
+        if item.likely:
+            values = _values(item.likely, shown)
+            rows.append(ListingRow(("  9 in 10", *values, _strip(item.likely, item))))
     whole = [sum(values) for values in zip(*(i.whole_hosts for i in found.free_when), strict=True)]
     rows.append(ListingRow(("whole hosts", *_values(whole, shown), "")))
     table = listing_text((*columns, Column("OVER TIME", whole=True)), rows)
-    return table + "If every job runs to its limit and nothing more is submitted.\n"
+    said = "If every job runs to its limit and nothing more is submitted."
+    if found.free_when[0].likely:
+        said += " 9 in 10: free in 9 of 10 forecasts from past run times and submissions."
+    return table + paragraph(said, instance=clock.instance)
 
 
 def _values(values: tuple[int, ...] | list[int], shown: list[int]) -> list[str]:
     return [str(values[index]) for index in shown]
 
 
-def _strip(item: FreeSlots) -> str:
-    return strip_text(count / max(1, item.capacity) for count in item.free)
+def _strip(free: tuple[int, ...], item: FreeSlots) -> str:
+    return strip_text(count / max(1, item.capacity) for count in free)

@@ -66,10 +66,9 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     now: the instant; None: as the records have it.
     Raises InputError with everything that makes no instance.
     """
-    from ..model.errors import InputError
     from ..model.sources.slurm.assemble import assemble
     from ..model.sources.slurm.folder import printed_at
-    from ..solver.plausibility.gate import of_slurm, unexplained
+    from ..solver.plausibility.gate import said_by_slurm, unexplained
 
     if now is None:
         time = printed_at(seen)
@@ -78,7 +77,7 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
         now = datetime.fromtimestamp(time, UTC)
     made = assemble(seen, now)
     print_notes(made.notes)
-    said = of_slurm(made.instance, seen, int(now.timestamp()))
+    said = said_by_slurm(made.instance, seen, int(now.timestamp()))
     return with_contradictions(made.instance, list(unexplained(made.instance, said)))
 
 

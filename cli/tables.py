@@ -138,7 +138,7 @@ def paragraph(
 
     instance: the text is in the words of its scheduler. width: maximum length of a line.
     """
-    if instance is not None and instance.params.of_slurm:
+    if instance is not None and instance.params.scheduler.has_own_words:
         text = family_text(instance, text)
     return filled(printable(text), min(terminal_width(), width), "", indent) + "\n"
 
@@ -228,7 +228,7 @@ def listing_text(
 
     instance: the words are those of its scheduler.
     """
-    if instance is not None and instance.params.of_slurm:
+    if instance is not None and instance.params.scheduler.has_own_words:
         columns, rows = _in_words(instance, columns, rows)
     return rendered(columns, rows, terminal_width(), style)
 
@@ -374,7 +374,7 @@ def text_table(
 
     instance: the titles are in the words of its scheduler.
     """
-    if instance is not None and instance.params.of_slurm:
+    if instance is not None and instance.params.scheduler.has_own_words:
         columns = [title_text(instance, title) for title in columns]
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]

@@ -10,6 +10,8 @@ from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
 from .facts import Fact
 from .job import DEFAULT_LARGEST, HostRequest, Job
+from .scheduler_family import FAMILIES, SchedulerFamily
+from .slurm_select import without_words
 
 if TYPE_CHECKING:
     from .slurm_priority import AgeFactor
@@ -362,95 +364,78 @@ class Params:
     scheduler_version: Annotated[str, Fact("line")] = ""
 
     @property
-    def of_lava(self) -> bool:
-        """Return whether the scheduler is an open descendant of LSF, which differs in some rules.
-
-        MXJ counts as the processors of a host in limits per processor. Equal hosts are taken from
-        the last configured to the first. A job that cannot backfill gets no estimate on full hosts.
-        One that may use a single host has its estimate by all of them.
-        Whether a backfill ends in time is compared in single precision, and a reservation does not
-        remember the slots that were backfilled.
-        A job that limits leave fewer slots than it needs, or whose hosts lack its memory, reserves
-        nothing.
-        """
-        return self.family in ("OpenLava", "volclava")
-
-    @property
-    def of_slurm(self) -> bool:
-        """Return whether the scheduler is Slurm; its partitions are the queues of the instance."""
-        return self.family == "Slurm"
+    def scheduler(self) -> SchedulerFamily:
+        """Return what differs between this family of schedulers and others."""
+        return FAMILIES[self.family]
 
     def processors_of(self, host: Host) -> int:
         """Return the processors of a host as limits per processor count them."""
-        return host.slots if self.of_lava else host.processors
+        return host.slots if self.scheduler.is_lava else host.processors
 
     @property
     def default_priority(self) -> int:
         """Return the priority of a job without -sp: half the highest; with Slurm the lowest."""
-        return 0 if self.of_slurm else self.max_user_priority // 2
+        return 0 if self.scheduler.is_multifactor else self.max_user_priority // 2
+
+    def _growth(self, job: Job | None = None) -> SteppedGrowth | AgeFactor | None:
+        """Return how the priority of a pending job, or of any, grows with time; None: it stays."""
+        if self.scheduler.is_multifactor:
+            from .slurm_priority import age_factor
+
+            stays = job is not None and job.has_fixed_priority
+            return None if stays else age_factor(self.select_parameters)
+        if self.job_priority_over_time is None or not self.max_user_priority:
+            return None
+        return SteppedGrowth(*self.job_priority_over_time, self.scheduler.is_lava)
 
     @property
     def grows_priorities(self) -> bool:
-        """Return whether priorities of pending jobs grow with time; needs MAX_USER_PRIORITY."""
-        if self.of_slurm:
-            return _age_of(self) is not None or _has_fairshare(self)
-        return self.job_priority_over_time is not None and self.max_user_priority > 0
+        """Return whether priorities of pending jobs move with time; needs MAX_USER_PRIORITY."""
+        if self.scheduler.is_multifactor:
+            from .slurm_fairshare import fairshare_rule
+
+            return bool(self._growth() or fairshare_rule(self.select_parameters))
+        return self._growth() is not None
 
     def priority_at(self, job: Job, now: int) -> int:
-        """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth.
-
-        LSF adds the growth at the end of each interval; its descendants add 1 in each equal part of
-        it. Slurm adds the age part of its multifactor priority.
-        """
-        if self.of_slurm:
-            age = None if job.has_fixed_priority else _age_of(self)
-            return job.priority + (0 if age is None else age.growth(job, now))
-        if self.job_priority_over_time is None or not self.max_user_priority:
-            return job.priority
-        more, minutes = self.job_priority_over_time
-        pended = max(0, now - job.submit)
-        if self.of_lava:
-            return job.priority + more * pended // (60 * minutes)
-        return job.priority + more * (pended // (60 * minutes))
+        """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth."""
+        growth = self._growth(job)
+        return job.priority + (0 if growth is None else growth.growth(job, now))
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a pending job grows next (seconds), None if it stays."""
-        if self.of_slurm:
-            age = None if job.has_fixed_priority else _age_of(self)
-            return None if age is None else age.next_growth(job, now)
-        if self.job_priority_over_time is None or not self.max_user_priority:
-            return None
-        more, minutes = self.job_priority_over_time
-        pended = max(0, now - job.submit)
-        if not self.of_lava:
-            return job.submit + (pended // (60 * minutes) + 1) * 60 * minutes
-        grown = more * pended // (60 * minutes)
-        return job.submit + -(-(grown + 1) * 60 * minutes // more)
+        growth = self._growth(job)
+        return None if growth is None else growth.next_growth(job, now)
 
 
-def _age_of(params: Params) -> AgeFactor | None:
-    """Return the growth of priorities with age, None if the scheduler is not Slurm with one."""
-    from .slurm_priority import age_factor
+@dataclass(frozen=True, slots=True)
+class SteppedGrowth:
+    """Growth of priorities with JOB_PRIORITY_OVER_TIME, from the submission on."""
 
-    return age_factor(params.select_parameters) if params.of_slurm else None
+    #: Growth in each interval, and its minutes.
+    more: int
+    minutes: int
+    #: LSF adds the growth at the end of each interval, its descendants 1 in each equal part of it.
+    by_one: bool
 
+    def growth(self, job: Job, now: int) -> int:
+        """Return by how much the priority of a job is higher at `now` (seconds)."""
+        pended, interval = max(0, now - job.submit), 60 * self.minutes
+        return self.more * pended // interval if self.by_one else self.more * (pended // interval)
 
-def _has_fairshare(params: Params) -> bool:
-    """Return whether fairshare moves the priorities of pending jobs."""
-    from .slurm_fairshare import fairshare_rule
-
-    return fairshare_rule(params.select_parameters) is not None
+    def next_growth(self, job: Job, now: int) -> int:
+        """Return when the priority of a job grows next (seconds)."""
+        grown = self.growth(job, now) + (1 if self.by_one else self.more)
+        return job.submit + -(-grown * 60 * self.minutes // self.more)
 
 
 def without_growth(params: Params) -> Params:
     """Return the parameters under which no priority grows, or moves with fairshare."""
-    if not params.of_slurm:
-        return replace(params, job_priority_over_time=None)
-    from .slurm_fairshare import without_fairshare
-    from .slurm_priority import without_age
+    from .slurm_fairshare import FAIRSHARE_WORDS
+    from .slurm_priority import AGE_WORDS
 
-    kept = without_fairshare(without_age(params.select_parameters))
-    return replace(params, select_parameters=kept)
+    kept = without_words(params.select_parameters, (*AGE_WORDS, *FAIRSHARE_WORDS))
+    return replace(params, select_parameters=kept, job_priority_over_time=None)
 
 
 def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:

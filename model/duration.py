@@ -8,6 +8,7 @@ from .display import clock_text, duration_text
 from .instance import Instance
 from .job import NO_RUN_LIMIT, Job, RunningJob
 from .reserved_periods import end_of_reservation
+from .slurm_words import family_text
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
@@ -110,7 +111,7 @@ def aborted(instance: Instance, job: Job) -> str:
         text = f"its termination time (-t {at}) has passed: LSF aborts it"
     else:
         text = f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
-    return _in_words(instance, text)
+    return family_text(instance, text)
 
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
@@ -145,14 +146,6 @@ def _by_last_start(instance: Instance, job: Job, at_deadline: str, earlier: str)
         last=clock_text(instance, last),
         long=_too_long(instance, job),
     )
-    return _in_words(instance, text)
-
-
-def _in_words(instance: Instance, text: str) -> str:
-    if not instance.params.of_slurm:
-        return text
-    from .slurm_words import family_text
-
     return family_text(instance, text)
 
 

@@ -773,5 +773,5 @@ def _depth(account: str, parents: dict[str, str]) -> int | None:
 
 def association_warnings(instance: Instance) -> Iterator[Problem]:
     """Yield associations that have no effect."""
-    if instance.associations and not instance.params.of_slurm:
+    if instance.associations and not instance.params.scheduler.is_multifactor:
         yield Problem("have no effect: the scheduler is not Slurm", path="associations")

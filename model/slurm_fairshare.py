@@ -7,7 +7,6 @@ Fair Tree ranks the users by LevelFS from the root down; the classic formula (NO
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from .facts import Fact
 from .slurm_priority import CALC_PERIOD
+from .slurm_select import flags_of, number_of, words_of
 
 if TYPE_CHECKING:
     from .job import Job
@@ -24,16 +24,11 @@ HALF_LIFE = 7 * 86400
 #: LevelFS of an account whose shares are ``parent`` (NO_VAL in Slurm): below no usage, above all
 #: else.
 _NO_LEVEL = 4294967294.0
-#: Steepness of DEPTH_OBLIVIOUS.
-_STEEPNESS = 5.0
-_WORD = re.compile(
-    r"(?:^|,)(Priority(?:WeightFairshare|DecayHalfLife|CalcPeriod|Flags)|"
-    r"FairShareDampeningFactor|AccountingStorageEnforce)=([^,]*)(?=,|$)"
-)
-_OWN = re.compile(
-    r"(?:^|,)(?:Priority(?:WeightFairshare|DecayHalfLife)|FairShareDampeningFactor|"
-    r"AccountingStorageEnforce)=[^,]*(?=,|$)"
-)
+#: Words of ``select_parameters`` for fairshare.
+FAIRSHARE_WORDS = (
+    "PriorityWeightFairshare", "PriorityDecayHalfLife", "FairShareDampeningFactor",
+    "AccountingStorageEnforce",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +99,18 @@ class FairshareRule:
 @lru_cache(maxsize=16)
 def fairshare_rule(select_parameters: str) -> FairshareRule | None:
     """Return the fairshare part that ``select_parameters`` has, None if there is none."""
-    found = dict(_WORD.findall(select_parameters))
-
-    def number(name: str, default: int) -> int:
-        text = found.get(name, "")
-        return int(text) if text.isascii() and text.isdigit() else default
-
-    weight = number("PriorityWeightFairshare", 0)
+    own = words_of(select_parameters)[""]
+    weight = number_of(own, "PriorityWeightFairshare", 0)
     if not weight:
         return None
     return FairshareRule(
         weight,
-        number("PriorityDecayHalfLife", HALF_LIFE),
-        max(1, number("PriorityCalcPeriod", CALC_PERIOD)),
-        max(1, number("FairShareDampeningFactor", 1)),
-        frozenset(filter(None, found.get("PriorityFlags", "").split("+"))),
-        found.get("AccountingStorageEnforce", "limits") == "limits",
+        number_of(own, "PriorityDecayHalfLife", HALF_LIFE),
+        max(1, number_of(own, "PriorityCalcPeriod", CALC_PERIOD)),
+        max(1, number_of(own, "FairShareDampeningFactor", 1)),
+        flags_of(own),
+        own.get("AccountingStorageEnforce", "limits") == "limits",
     )
-
-
-def without_fairshare(select_parameters: str) -> str:
-    """Return ``select_parameters`` without the fairshare part."""
-    return _OWN.sub("", select_parameters).lstrip(",")
 
 
 @dataclass(slots=True)
@@ -372,7 +357,7 @@ def _classic(
         if number in accounts and not item.user:
             effective[number] = accounts[number]
         else:
-            effective[number] = _effective_usage(tree, number, norm, used, effective, rule)
+            effective[number] = _effective_usage(tree, number, used, effective)
         own = above if item.shares is None else number
         factor = 0.0
         if norm[own] > 0:
@@ -391,10 +376,8 @@ def _parents_first(tree: AssociationTree) -> list[int]:
 def _effective_usage(
     tree: AssociationTree,
     number: int,
-    norm: Sequence[float],
     used: Sequence[float],
     effective: Sequence[float],
-    rule: FairshareRule,
 ) -> float:
     """Return the usage of an association with what its account brings to it (NO_FAIR_TREE)."""
     above, item = tree.compared_under[number], tree.associations[number]
@@ -403,30 +386,7 @@ def _effective_usage(
         return used[number]
     if item.shares is None:
         return effective[above]
-    if "DEPTH_OBLIVIOUS" in rule.flags:
-        return _depth_oblivious(tree, number, norm, used, effective)
     total = tree.level_shares[above]
     if not total:
         return effective[above]
     return used[number] + (effective[above] - used[number]) * item.shares / total
-
-
-def _depth_oblivious(
-    tree: AssociationTree,
-    number: int,
-    norm: Sequence[float],
-    used: Sequence[float],
-    effective: Sequence[float],
-) -> float:
-    above = tree.compared_under[number]
-    assert above is not None, "the root has no account above it"
-    if not (norm[number] and norm[above] and effective[above] and used[number]):
-        return used[number]
-    of_parent = effective[above] / norm[above]
-    siblings = (n for n in tree.children[above] if tree.associations[n].shares is not None)
-    of_level = sum(used[n] for n in siblings) / norm[above]
-    of_own = used[number] / norm[number] / of_level if of_level else 0.0
-    power = 1.0
-    if of_parent and of_own and math.log(of_parent) * math.log(of_own) < 0:
-        power = 1 / (1 + (_STEEPNESS * math.log(of_parent)) ** 2)
-    return float(of_parent * of_own**power * norm[number])

@@ -14,6 +14,6 @@ SEVERAL = "/"
 def partitions_of(instance: Instance, queue: str) -> tuple[str, ...]:
     """Return the partitions that a queue stands for, in the job's order; usually itself alone."""
     names = tuple(queue.split(SEVERAL))
-    if not instance.params.of_slurm or len(names) < 2:
+    if not instance.params.scheduler.starts_in_any_queue or len(names) < 2:
         return (queue,)
     return names if {item.name for item in instance.queues}.issuperset(names) else (queue,)

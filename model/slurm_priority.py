@@ -6,12 +6,13 @@ is pending its age alone grows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from .slurm_select import flags_of, number_of, words_of
 
 if TYPE_CHECKING:
     from .job import Job
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 #: PriorityMaxAge and PriorityCalcPeriod if they are not set (seconds).
 MAX_AGE, CALC_PERIOD = 7 * 86400, 300
-_WORD = re.compile(r"(?:^|,)(Priority(?:WeightAge|MaxAge|CalcPeriod))=(\d{1,10})(?=,|$)")
+#: Words of ``select_parameters`` for the age.
+AGE_WORDS = ("PriorityWeightAge", "PriorityMaxAge", "PriorityCalcPeriod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,6 @@ class AgeFactor:
     period: int = CALC_PERIOD
     #: PriorityFlags=ACCRUE_ALWAYS: the age counts from the submission in any case.
     always: bool = False
-
-    def text(self) -> str:
-        """Return the words of ``select_parameters`` that :func:`age_factor` reads."""
-        return (
-            f"PriorityWeightAge={self.weight},PriorityMaxAge={self.max_age},"
-            f"PriorityCalcPeriod={self.period}"
-        )
 
     def growth(self, job: Job, now: int) -> int:
         """Return by how much the priority of a job is higher at `now` (seconds) than at second 0.
@@ -70,20 +65,14 @@ class AgeFactor:
 @lru_cache(maxsize=16)
 def age_factor(select_parameters: str) -> AgeFactor | None:
     """Return the age part that ``select_parameters`` has, None if age does not count."""
-    found = {name: int(number) for name, number in _WORD.findall(select_parameters)}
-    if not found.get("PriorityWeightAge"):
-        return None
-    return AgeFactor(
-        found["PriorityWeightAge"],
-        max(1, found.get("PriorityMaxAge", MAX_AGE)),
-        max(1, found.get("PriorityCalcPeriod", CALC_PERIOD)),
-        "ACCRUE_ALWAYS" in select_parameters,
+    own = words_of(select_parameters)[""]
+    weight, longest, period = (
+        number_of(own, name, default)
+        for name, default in zip(AGE_WORDS, (0, MAX_AGE, CALC_PERIOD), strict=True)
     )
-
-
-def without_age(select_parameters: str) -> str:
-    """Return ``select_parameters`` without the age part."""
-    return _WORD.sub("", select_parameters).lstrip(",")
+    if not weight:
+        return None
+    return AgeFactor(weight, max(1, longest), max(1, period), "ACCRUE_ALWAYS" in flags_of(own))
 
 
 #: TRES whose part of a priority is computed.

@@ -54,10 +54,16 @@ _OF_PRIORITY = (
 )  # fmt: skip
 
 
+def parameters_of(text: str) -> dict[str, str]:
+    """Return the words of SchedulerParameters, in small letters, with their values."""
+    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
+    return {name.strip().lower(): value.strip() for name, _, value in parts}
+
+
 def loop_number(scheduler_parameters: str, word: str) -> int:
     """Return the number of a word of :data:`LOOP_WORDS`, 1 or more."""
-    found = re.search(rf"(?:^|,)\s*{word}=(\d{{1,6}})", scheduler_parameters)
-    return max(1, int(found[1])) if found else LOOP_WORDS[word][1]
+    found = re.match(r"\d{1,6}", parameters_of(scheduler_parameters).get(word, ""))
+    return max(1, int(found[0])) if found else LOOP_WORDS[word][1]
 
 
 def slurm_settings(key: str, value: str, scheduler_parameters: str) -> list[tuple[str, str]]:

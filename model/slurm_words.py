@@ -58,16 +58,12 @@ _SECTIONS = (
 _RUSAGE = re.compile(r"rusage\[([^\]]*)\]")
 
 
-def _reservation(found: re.Match[str]) -> str:
-    """Return Slurm's word for an advance reservation."""
-    return "Reservation" if found[1] == "A" else "reservation"
-
-
 #: Phrases of sentences.
 _PHRASES = (
     (re.compile(r"begin time \(-b\)"), "begin time (--begin)"),
     (re.compile(r"(advance reservation \S+) \(-U\)"), r"\1 (--reservation)"),
-    (re.compile(r"\b([Aa])dvance reservation"), _reservation),
+    (re.compile(r"\badvance reservation"), "reservation"),
+    (re.compile(r"\bAdvance reservation"), "Reservation"),
     (re.compile(r"run limits \(-W\)"), "time limits (-t)"),
     (re.compile(r"its termination time \(-t ([^)]*)\)"), r"the time by which it has to end (\1)"),
     (re.compile(r"when LSF aborts it"), "after which it cannot start"),
@@ -84,6 +80,7 @@ _PHRASES = (
     (re.compile(r"\(?badmin hhist ([^)]*?) shows who closed (it|them)\)?"),
      r"(scontrol show node \1 says why)"),
     (re.compile(r"\(badmin qinact\)"), "(State=DOWN)"),
+    (re.compile(r"\(badmin qclose\)"), "(State=DRAIN or INACTIVE)"),
     (re.compile(r"\b(PRIORITY) = "), "PriorityTier="),
     (re.compile(r"\(PRIORITY up to"), "(PriorityTier up to"),
     (re.compile(r"hosts: its HOSTS\b"), "nodes: its Nodes"),
@@ -152,7 +149,7 @@ def _memory_field(text: str) -> str:
 
 def change_text(instance: Instance, change: str) -> str:
     """Return a change of a request in the words of its scheduler: for Slurm ``-t 0:04:00``."""
-    if not instance.params.of_slurm:
+    if not instance.params.scheduler.has_own_words:
         return change
     found = _matched(change)
     return family_text(instance, change) if found is None else found[0]
@@ -176,7 +173,7 @@ def family_text(instance: Instance, text: str) -> str:
 
     The names of the cluster stay, also those that are words of LSF.
     """
-    if not instance.params.of_slurm:
+    if not instance.params.scheduler.has_own_words:
         return text
     names, kept = _names_like_words(instance), list[str]()
 
@@ -270,17 +267,19 @@ def _unit(word: str, found: re.Match[str]) -> str:
 
 def unit_words(instance: Instance) -> dict[str, str]:
     """Return the words for a slot, a host and a queue."""
-    return {ours: theirs if instance.params.of_slurm else ours for ours, theirs in _UNITS}
+    return {
+        ours: theirs if instance.params.scheduler.has_own_words else ours for ours, theirs in _UNITS
+    }
 
 
 def title_text(instance: Instance, title: str) -> str:
     """Return the title of a column in the words of the instance's scheduler."""
-    return _TITLES.get(title, title) if instance.params.of_slurm else title
+    return _TITLES.get(title, title) if instance.params.scheduler.has_own_words else title
 
 
 def foreign_command(instance: Instance, command: str) -> tuple[str, ...]:
     """Return a note if a request is for the command of another scheduler."""
-    own = "sbatch" if instance.params.of_slurm else "bsub"
+    own = instance.params.scheduler.submit
     if command == own:
         return ()
     return (f"the request is for {command}, but this cluster accepts {own}",)
@@ -288,7 +287,7 @@ def foreign_command(instance: Instance, command: str) -> tuple[str, ...]:
 
 def lowest_priority(instance: Instance, option: str) -> tuple[str, ...]:
     """Return the note on a job of Slurm whose priority is not known; option: that gives it one."""
-    if not instance.params.of_slurm:
+    if not instance.params.scheduler.has_own_words:
         return ()
     return (f"it has the lowest priority of its partition; {option} sets another",)
 

@@ -563,7 +563,7 @@ class Resolver:
         if simple.cu is not None:
             unit = self._unit_of(simple.cu, preference)
             mask &= unit.unit_of >= 0
-        last_first = self.instance.params.of_lava
+        last_first = self.instance.params.scheduler.is_lava
         order = order_hosts(simple.order, self.hosts, mask, last_first=last_first)
         order = order[np.argsort(-preference[order], kind="stable")]
         known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)

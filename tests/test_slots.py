@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import slotwise as sw
@@ -80,6 +81,19 @@ def test_what_is_free_when() -> None:
     assert hosts.free[:5] == (4, 4, 0, 8, 8)
     assert hosts.whole_hosts[:5] == (1, 1, 0, 2, 2)
     assert found.times[2] == 7200
+
+
+@pytest.mark.behaviour("SLO-02")
+def test_what_is_free_in_nine_of_ten_forecasts(tmp_path: Path) -> None:
+    """Samples that end at limits: jobs of this log ran a twelfth of theirs."""
+    log = tmp_path / "log.swf"
+    log.write_text(
+        "".join(f"{n} {n} 0 600 1 -1 -1 1 7200 -1 1 1 1 -1 1 1 -1 -1\n" for n in range(1, 31))
+    )
+    found = sw.slots(sw.loads(TWO_HOSTS), until=24 * 3600, history=log, samples=20)
+    (hosts,) = found.free_when
+    assert hosts.free[:3] == (4, 4, 0)
+    assert hosts.likely[:3] == (4, 8, 8)
 
 
 @pytest.mark.slow

@@ -323,8 +323,8 @@ class About:
         if waited > 0 and self.report.kind != "simulation":
             parts.append(f"has waited {duration_text(waited)}")
         found = JobText(" · ".join(parts), shown, proof, tuple(notes), tuple(why), helps, more)
-        of_slurm = self.report.instance.params.of_slurm
-        return replace(found, words=() if of_slurm else lsf_words(said))
+        reworded = self.report.instance.params.scheduler.has_own_words
+        return replace(found, words=() if reworded else lsf_words(said))
 
     def _of_compared(self, row: ComparedJob, job: Job) -> JobText:
         beside = smallest_difference((row.as_configured, row.possible, row.bound))

@@ -32,14 +32,12 @@ _IN_SCRIPT = re.compile(r"\"(slot|host|Slots|Hosts)\"|· (queue) (?=\$)")
 
 def html_in_words(instance: Instance, html: str) -> str:
     """Return HTML with its texts in the words of the instance's scheduler; tags stay."""
-    if not instance.params.of_slurm:
-        return html
     return _SHOWN.sub(lambda found: family_text(instance, found[0]), f">{html}")[1:]
 
 
 def script_in_words(instance: Instance, script: str) -> str:
     """Return a script of the page with the units' words of the instance's scheduler."""
-    if not instance.params.of_slurm:
+    if not instance.params.scheduler.has_own_words:
         return script
     words = unit_words(instance)
     words |= {"Slots": f"{words['slot']}s", "Hosts": f"{words['host'].capitalize()}s"}
@@ -52,8 +50,6 @@ def script_in_words(instance: Instance, script: str) -> str:
 
 def data_in_words(instance: Instance, data: Any) -> Any:
     """Return data with its texts in the words of the instance's scheduler; keys stay."""
-    if not instance.params.of_slurm:
-        return data
     if isinstance(data, str):
         return family_text(instance, data)
     if isinstance(data, dict):

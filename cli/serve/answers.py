@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from ...model.duration import expected_finish
 from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
 from ...solver.advice.slots import free_when, hours
+from ..listing import queue_loads
 from ..outlook_text import short_reason
 from .access import Viewer
 from .board import BoardRow, BoardState, PlannedRow, RowChange, StartMove
@@ -20,7 +21,6 @@ from .polls import shifted, zero_of
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
-    from ...model.job import Job
     from ...model.omissions import Omission
 
 #: Maximum number of rows of one answer, and of hosts of one job.
@@ -148,7 +148,7 @@ def cluster_record(
         "slots": sum(host.slots for host in hosts),
         "running": len(instance.running),
         "pending": len(instance.pending),
-        "queues": list(_queues_record(instance, seen)),
+        "queues": [asdict(item) for item in queue_loads(instance, [row.job for row in seen])],
         "not_in_use": [
             {"host": host.name, "status": host.status, "slots": host.slots}
             for host in hosts
@@ -156,27 +156,6 @@ def cluster_record(
         ][:MAX_HOSTS],
         **_over_time(state),
     }
-
-
-def _queues_record(instance: Instance, seen: Sequence[BoardRow]) -> Iterator[dict[str, Any]]:
-    """Yield each queue that has jobs: slots, and the job that has waited longest."""
-    for queue in instance.queues:
-        waiting = [job for job in instance.pending if job.queue == queue.name]
-        running = sum(run.slots for run in instance.running if run.job.queue == queue.name)
-        first = min((r.job for r in seen if r.job.queue == queue.name), key=_submit, default=None)
-        if waiting or running:
-            yield {
-                "queue": queue.name,
-                "running_slots": running,
-                "waiting_jobs": len(waiting),
-                "waiting_slots": sum(job.slots for job in waiting),
-                "longest": None if first is None else first.id,
-                "waited": None if first is None else instance.now - first.submit,
-            }
-
-
-def _submit(job: Job) -> int:
-    return job.submit
 
 
 def _over_time(state: BoardState) -> dict[str, Any]:

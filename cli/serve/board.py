@@ -100,11 +100,11 @@ class KnownStart:
 
 
 def change_of(
-    before: KnownStart | None, now: KnownStart, events: PollEvents, ahead: frozenset[str]
+    before: KnownStart | None, now: KnownStart, events: PollEvents, ahead: set[str]
 ) -> RowChange | None:
     """Return the change of a job's start as configured; None if it has not changed.
 
-    before: at the last plan, None: it is new. ahead: pending jobs with a higher priority.
+    before: at the last plan, None: it is new. ahead: new jobs that go before it.
     """
     if before is None:
         return RowChange("new", 0, "", now.at)
@@ -126,9 +126,7 @@ def change_of(
 _Reason: TypeAlias = tuple[str, tuple[str, ...]]
 
 
-def _reason(
-    now: KnownStart, events: PollEvents, ahead: frozenset[str], *, earlier: bool
-) -> _Reason:
+def _reason(now: KnownStart, events: PollEvents, ahead: set[str], *, earlier: bool) -> _Reason:
     """Return the events that may have moved a start, the likeliest first.
 
     Events on the job's hosts come first, then those anywhere.
@@ -141,9 +139,9 @@ def _reason(
         if near:
             return _named(near, what)
     if earlier and events.left:
-        return _named(events.left & ahead or events.left, "left the queue")
-    if not earlier and events.came & ahead:
-        return _named(events.came & ahead, "was submitted")
+        return _named(events.left, "left the queue")
+    if not earlier and ahead:
+        return _named(ahead, "was submitted")
     for what, found in releasing if earlier else taking:
         if found:
             return _named(found, what)
@@ -398,6 +396,7 @@ class Board:
         if before is None:
             return {job: replace(row, moves=_moved(None, row)) for job, row in rows.items()}
         events = PollEvents.between(before.instance, polled.instance)
+        came = {job: rows[job].start for job in events.came if job in rows}
         ahead: set[str] = set()
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():
@@ -405,13 +404,12 @@ class Board:
             if row.number != polled.number:  # not examined now
                 found[job] = row
                 continue
+            before_it = (new for new, start in came.items() if _is_before(start, row.start))
             change = change_of(
-                None if old is None else old.known,
-                row.known,
-                events,
-                frozenset(ahead & events.came),
+                None if old is None else old.known, row.known, events, ahead.union(before_it)
             )
-            ahead.add(job)
+            if job in came:
+                ahead.add(job)
             moves = _moved(old, row, change)
             if change is None and old is not None:
                 change = old.change
@@ -434,6 +432,10 @@ def _rows(
         quantiles = likely.get(predicted.job)
         number, origin = polled.number, polled.instance.origin
         yield PlannedRow(listed, predicted, number, at, zero, origin, number, likely=quantiles)
+
+
+def _is_before(start: int | None, other: int | None) -> bool:
+    return start is not None and (other is None or start < other)
 
 
 def _moved(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ...model.display import day_clock_text, duration_text, iso_time, wall_clock
+from ...model.display import MINUTE, day_clock_text, duration_text, iso_time, wall_clock
 from ...model.escaping import printable
 from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.pending_reasons import counted
 from ..brief import command_of
-from ..listing import NOW, WAITS, JobChoice, ListedJob, Listing
+from ..listing import NOW, WAITS, JobChoice, ListedJob, Listing, QueueLoad, queue_loads
 from ..tables import strip_text
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 #: Columns of a terminal from which on all columns are shown, and the chosen job right of the table.
 ALL, WIDE = 100, 140
-#: Maximum number of kinds of hosts, of hosts that take no jobs, and of changes that are shown.
-MAX_KINDS, MAX_DOWN, MAX_CHANGES = 4, 4, 3
+#: Maximum number of kinds of hosts and of queues, of hosts that take no jobs, of changes that
+#: would help, and of jobs that have changed, that are shown.
+MAX_KINDS, MAX_DOWN, MAX_CHANGES, MAX_NEWS = 4, 4, 3, 8
 #: Characters of a bar.
 BAR = 20
 _TITLES: Final = {
@@ -55,6 +57,9 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
         parts.insert(0, f"as of {as_of}")
     yield f"{printable(title)}  {family_text(instance, ', '.join(parts))}"
     yield from usage_lines(listing)
+    loads = islice(queue_loads(instance, instance.pending), MAX_KINDS)
+    if queues := "  ·  ".join(map(_queue_text, loads)):
+        yield printable(family_text(instance, f"queues: {queues}"))
     if down := [host for host in cluster.hosts if not host.takes_jobs]:
         names = ", ".join(f"{host.name} ({host.status})" for host in down[:MAX_DOWN])
         more = f" and {len(down) - MAX_DOWN} more" if len(down) > MAX_DOWN else ""
@@ -68,6 +73,33 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
     yield (
         f"{len(listing.jobs)} pending: {states}{printable(more)}" if states else "no job is pending"
     )
+
+
+def _queue_text(load: QueueLoad) -> str:
+    text = f"{load.queue} {counted(load.running_slots, 'slot')} in use"
+    if load.waiting_jobs:
+        jobs, slots = counted(load.waiting_jobs, "job"), counted(load.waiting_slots, "slot")
+        text += f", {jobs} pending for {slots}"
+    if load.waited:
+        text += f" (longest {load.longest}: {duration_text(load.waited)})"
+    return text
+
+
+def news(before: Listing, now: Listing) -> str:
+    """Return what has changed between two states: jobs that started or came, starts that moved."""
+    gap = now.instance.now - before.instance.now
+    old = {item.job: item.configured for item in before.jobs}
+    new = {item.job: item.configured for item in now.jobs}
+    runs = {run.job.id for run in now.instance.running}
+    gone = [job for job in old if job not in new]
+    parts = [(f"{job} {'has started' if job in runs else 'is gone'}") for job in gone]
+    parts += [f"{job} is new" for job in new if job not in old]
+    for job, start in new.items():
+        known = old.get(job)
+        if start is not None and known is not None and abs(moved := start + gap - known) >= MINUTE:
+            parts.append(f"{job} {duration_text(abs(moved))} {'later' if moved > 0 else 'earlier'}")
+    more = f" and {len(parts) - MAX_NEWS} more" if len(parts) > MAX_NEWS else ""
+    return ", ".join(parts[:MAX_NEWS]) + more
 
 
 def usage_lines(listing: Listing) -> Iterator[str]:

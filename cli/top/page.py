@@ -23,7 +23,7 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from ...model.display import DAY, duration_text
+from ...model.display import DAY, day_clock_text, duration_text
 from ...model.errors import SlotwiseError, report
 from ...model.escaping import printable
 from ...model.slurm_words import family_text
@@ -38,6 +38,7 @@ from .about import (
     commands_of,
     head_lines,
     job_lines,
+    news,
     titles,
 )
 from .planned import listed
@@ -139,6 +140,7 @@ class TopApp(App[None]):
         Binding("escape", "everything", "all"),
         Binding("t", "times", "times"),
         Binding("w", "slots", "free slots"),
+        Binding("n", "seen", "mark as seen"),
         Binding("R", "refresh", "refresh"),
         *(Binding(str(number), f"copy({number})", show=False) for number in range(1, 4)),
         Binding("h,question_mark", "help", "help"),
@@ -153,6 +155,8 @@ class TopApp(App[None]):
         self.source, self.choice = source, choice
         self.every, self.time_limit = every, time_limit
         self.listing: Listing | None = None
+        #: The planned state since which changes are shown.
+        self.seen: Listing | None = None
         self.problem, self.signalled = "", 0
         self._stamp: tuple[int, ...] | None = None
         self._began = self._read_at = time.monotonic()
@@ -215,6 +219,7 @@ class TopApp(App[None]):
             return
         self._planning, self._read_at = None, time.monotonic()
         if event.state is WorkerState.SUCCESS:
+            self.seen = self.seen or self.listing
             self.show_listing()
         else:
             self.problem = str(event.worker.error)
@@ -242,7 +247,11 @@ class TopApp(App[None]):
     def show_listing(self) -> None:
         """Show the head and the rows of the listing."""
         listing, table = self.listing, self.query_one(DataTable)
-        head = "\n".join(head_lines(self.source.title, listing, self.choice))
+        lines = list(head_lines(self.source.title, listing, self.choice))
+        if self.seen is not None and listing is not None and (text := news(self.seen, listing)):
+            since = day_clock_text(listing.instance, self.seen.instance.now)
+            lines.append(printable(f"since {since}: {text}"))
+        head = "\n".join(lines)
         self.query_one("#head", Static).update(Text(head, no_wrap=True, overflow="ellipsis"))
         if listing is None:
             return
@@ -271,8 +280,9 @@ class TopApp(App[None]):
 
     def _job(self) -> ListedJob | None:
         rows = [] if self.listing is None else self.choice.of(self.listing.jobs)
-        at = self.query_one(DataTable).cursor_row
-        return rows[min(at, len(rows) - 1)] if rows else None
+        for table in self.query(DataTable) if rows else ():  # none is left while the page ends
+            return rows[min(table.cursor_row, len(rows) - 1)]
+        return None
 
     @on(DataTable.RowHighlighted)
     def _about(self) -> None:
@@ -397,6 +407,11 @@ class TopApp(App[None]):
         """Read and plan again now."""
         self._stamp = None
 
+    def action_seen(self) -> None:
+        """Show what changes from now on."""
+        self.seen = self.listing
+        self.show_listing()
+
     def action_times(self) -> None:
         """Write times of the clock, or counted from now."""
         self._choose(by_clock=not self.choice.by_clock)
@@ -448,7 +463,8 @@ r         reverse the order              f     then u, q or s: only that user,
 R         read and plan again            Esc   all jobs in priority order
 t         times of the clock, or         w     what could start now
           counted from now               1-3   copy a line that would help
-j, k, g, G, space: move                  q     quit
+n         mark the state as seen         q     quit
+                                         j, k, g, G, space: move
 
 CONFIGURED: when the simulated scheduler starts it. COULD START: the earliest
 in priority order. ?: a rule that is not modelled may change it.

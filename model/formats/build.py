@@ -218,7 +218,7 @@ class JobBuilder:
                     )
                 elif spec.last > largest:
                     wrong = too_large(spec.last, largest)
-                elif not spec.ranges[0][0] and not self._params.of_slurm:
+                elif spec.ranges[0][0] < self._params.scheduler.first_index:
                     wrong = (
                         "indices must be 1 or more and ascending (from 0 on with params: "
                         "{family: Slurm})"

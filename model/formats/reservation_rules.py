@@ -22,7 +22,7 @@ def reservation_findings(instance: Instance) -> Iterator[Finding]:
             elif count > slots[host]:
                 message = f"{host} has {slots[host]} slots, not {count}"
                 yield Finding((*place, "allocation"), message)
-    if not instance.params.of_slurm:
+    if instance.params.scheduler.separates_reservations:
         yield from _overlaps(instance, slots)
 
 

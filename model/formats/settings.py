@@ -105,15 +105,16 @@ def changed(
     document = to_document(instance)
     places: dict[Location, Setting] = {}
     wrong: list[Problem] = []
+    own_words = instance.params.scheduler.has_own_words
     for setting in settings:
         try:
             pairs = [(setting.key, setting.value)]
-            if instance.params.of_slurm:
+            if own_words:
                 params = document.get("params", {})
                 present = params.get(SCHEDULER_PARAMETERS, "") if isinstance(params, dict) else ""
                 pairs = slurm_settings(setting.key, setting.value, present)
             for key, value in pairs:
-                for place in _places(document, key, others, of_slurm=instance.params.of_slurm):
+                for place in _places(document, key, others, own_words=own_words):
                     _put(document, place, value)
                     places[place] = setting
         except ValueError as error:
@@ -162,7 +163,7 @@ def _canonical(model: type[BaseModel], key: str) -> str:
 
 
 def _places(
-    document: dict[str, Any], key: str, others: Iterable[str], *, of_slurm: bool
+    document: dict[str, Any], key: str, others: Iterable[str], *, own_words: bool
 ) -> list[Location]:
     """Return the places of a key in the document; unknown keys are left to the reader."""
     first, dot, rest = key.partition(".")
@@ -173,7 +174,7 @@ def _places(
     if not dot:
         return [_alone(first, sections, others)]
     if first not in sections:
-        if of_slurm:
+        if own_words:
             sections = [SECTION_NAMES.get(name, name) for name in sections]
             sections.remove("host_partitions")
         known = [*sections, *(f"params.{name}" for name in keys_of(ParamsEntry))]

@@ -618,7 +618,7 @@ class RequirementMerging:
         above = (application.gpu_req if application else "", self.instance.queue(job.queue).gpu_req)
         params = self.instance.params
         if job.gpu:
-            syntax = "" if params.of_slurm else params.gpu_syntax
+            syntax = params.gpu_syntax if params.scheduler.shares_gpus else ""
             gpu_options(job.gpu.removeprefix(NOTHING_OF_ITS_OWN), syntax)
         return self._gpus((job.gpu, *above)) if any((job.gpu, *above)) else None
 

@@ -546,7 +546,7 @@ def default_methods(instance: Instance) -> tuple[Method, ...]:
     (): the instance has the settings of a scheduler, whose starts are of more interest.
     """
     reserves = any(queue.reserve_cycles is not None or queue.backfill for queue in instance.queues)
-    if reserves or instance.params.of_slurm or instance.lsf_says:
+    if reserves or instance.params.scheduler.plans_nodes or instance.lsf_says:
         return ()
     return ("greedy", "optimal")
 

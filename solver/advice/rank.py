@@ -147,7 +147,7 @@ class MultifactorRank:
 def multifactor_rank(instance: Instance, job: Job) -> MultifactorRank | None:
     """Return the present rank of a pending job, None if no priority has parts that move."""
     params = instance.params
-    if not params.of_slurm or not params.grows_priorities:
+    if not params.scheduler.is_multifactor or not params.grows_priorities:
         return None
     jobs = [other for other in instance.pending if other.queue == job.queue]
     ordered = sorted(

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ...model.display import MINUTE, duration_text, with_stamps
@@ -24,6 +25,9 @@ from ...model.job_table import OneLine
 from ...model.omissions import Omission
 from ...model.plan import PlannedJob
 from ..budget import Budget
+from ..forecast.forecast import SAMPLES
+from ..forecast.history import History
+from ..forecast.of_instance import past_of, sampled_use
 from ..outlook.outlook import not_simulated
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 from .ask import submission_of
@@ -76,6 +80,8 @@ class FreeSlots:
     whole_hosts: tuple[int, ...]
     #: Slots of jobs that run now at each time.
     running: tuple[int, ...]
+    #: Free slots at each time in at least 9 of 10 forecasts; empty without a history.
+    likely: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,6 +100,8 @@ class Slots(OneLine):
     origin: str | None
     #: Why a job of one slot and the shortest limit does not fit, "" if a row exists.
     nothing: str = ""
+    #: Start of a job of one slot and the shortest limit; None: unknown, or rows exist.
+    earliest: int | None = None
     #: Times of `free_when`.
     times: tuple[int, ...] = ()
     free_when: tuple[FreeSlots, ...] = ()
@@ -116,7 +124,7 @@ class Slots(OneLine):
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as a JSON object."""
         found = {**asdict(self), "cautions": [item.to_dict() for item in self.cautions]}
-        return with_stamps(found, self.origin, ("now",))
+        return with_stamps(found, self.origin, ("now", "earliest"))
 
 
 def slots(
@@ -126,6 +134,9 @@ def slots(
     user: str = "",
     until: int | None = None,
     every: bool = False,
+    history: History | str | Path | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Slots:
@@ -133,6 +144,7 @@ def slots(
 
     queue, user: of the job; the default queue, an unnamed user. until: seconds from now for which
     `free_when` is computed; None: not at all. every: all rows, not the largest few of each kind.
+    history: finished jobs, or a log with them; `free_when` then also has quantiles of forecasts.
     Raises InputError for a queue or user that does not exist or is not accepted.
     """
     budget = Budget(time_limit, cancel=cancel or threading.Event())
@@ -142,17 +154,25 @@ def slots(
     rows: list[SlotsRow] = []
     partial = budget.stopped()
     job = search.job(kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), 1, False, None)
-    nothing = "the limit was reached first"
+    nothing, earliest = "", None
     try:
         for kind in () if partial else kinds:
             rows.extend(search.of_kind(kind, LONGEST if every else ROWS))
-        nothing = "" if rows or partial else search.smallest(kinds)
+        if not rows and not partial:
+            nothing, earliest = search.smallest(kinds)
     except _Stopped:
         partial = True
     if until is not None and until < 1:
         raise InputError([Problem(f"must be 1 second or more, not {until}", path="until")])
     times = () if until is None else hours(instance.now, until)
     starts = base.starts.values()
+    later = free_when(instance, starts, times) if times else ()
+    if later and history is not None:
+        used = sampled_use(
+            instance, past_of(history, instance), times, samples, seed, budget.stopped
+        )
+        later = _with_likely(instance, later, list(used))
+        partial = partial or budget.stopped()
     return Slots(
         tuple(rows),
         job.queue,
@@ -162,8 +182,9 @@ def slots(
         instance.now,
         instance.origin,
         nothing="" if rows else nothing,
+        earliest=earliest,
         times=times,
-        free_when=free_when(instance, starts, times) if times else (),
+        free_when=later,
         cautions=not_simulated(instance, (*instance.pending, job)),
         is_partial=partial,
     )
@@ -177,7 +198,7 @@ def host_kinds(instance: Instance) -> list[AlikeHosts]:
     for host in instance.cluster.hosts:
         key = host.model, host.slots, host.amounts.get("mem")
         alike.setdefault(key, []).append(host.name)
-    if instance.params.of_slurm or len(alike) == 1:
+    if instance.params.scheduler.has_own_words or len(alike) == 1:
         return [AlikeHosts("all", names, "")] if names else []
     groups = {frozenset(group.members): group.name for group in instance.cluster.groups}
     found = []
@@ -233,14 +254,15 @@ class _SlotSearch:
     def line(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> str:
         """Return the options of a request; limit: in seconds."""
         minutes = None if limit is None else f"{limit // 3600}:{limit // 60 % 60:02}"
-        if self.instance.params.of_slurm:
-            words = ["-p " + self.queue] if self.queue else []
-            words += [f"-n {slots}", "-N 1" * one_host, f"-t {minutes}:00" if minutes else ""]
-            return " ".join(filter(None, ["sbatch", *words]))
-        words = [f"-q {self.queue}"] if self.queue else []
-        words += [f"-n {slots}", '-R "span[hosts=1]"' * (one_host and slots > 1), kind.option]
-        words += [f"-W {minutes}"] if minutes else []
-        return " ".join(filter(None, ["bsub", *words]))
+        command = self.instance.params.scheduler.submit
+        if command == "sbatch":
+            words = [f"-p {self.queue}" * bool(self.queue), f"-n {slots}", "-N 1" * one_host]
+            words += [f"-t {minutes}:00" * bool(minutes)]
+        else:
+            one = '-R "span[hosts=1]"' * (one_host and slots > 1)
+            words = [f"-q {self.queue}" * bool(self.queue), f"-n {slots}", one, kind.option]
+            words += [f"-W {minutes}" * bool(minutes)]
+        return " ".join(filter(None, [command, *words]))
 
     def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:
         """Return the job of the pasted line; raise InputError if its queue rejects it."""
@@ -370,12 +392,22 @@ class _SlotSearch:
         line = self.line(kind, slots, one_host, asked)
         return SlotsRow(kind.name, slots, allocation, limit, line, longer.delays, longer.why)
 
-    def smallest(self, kinds: list[AlikeHosts]) -> str:
-        """Return why one slot for the shortest limit does not start now anywhere."""
+    def smallest(self, kinds: list[AlikeHosts]) -> tuple[str, int | None]:
+        """Return why one slot for the shortest limit does not start now anywhere, and its start."""
         trials = [self.trial(kind, 1, True, STEP) for kind in kinds]
         if any(trial.fits for trial in trials):
-            return f"no request has {duration_text(STEP)} and two dispatch cycles"
-        return next((trial.why for trial in trials), "no host accepts jobs")
+            return f"no request has {duration_text(STEP)} and two dispatch cycles", None
+        starts = []
+        for job in (trial.job for trial in trials if trial.job is not None):
+            pending = (*self.instance.pending, job)
+            run = run_as_configured(
+                replace(self.instance, pending=pending), budget=self.budget, until=job.id
+            )
+            starts.append(run.start(job.id))
+        known = (start for start in starts if start is not None)
+        return next((trial.why for trial in trials), "no host accepts jobs"), min(
+            known, default=None
+        )
 
 
 def _length(row: SlotsRow) -> float:
@@ -419,6 +451,23 @@ def free_when(
         free = tuple(map(sum, left))
         capacity = sum(map(slots.__getitem__, kind.hosts))
         found.append(FreeSlots(kind.name, capacity, free, tuple(whole), tuple(running)))
+    return tuple(found)
+
+
+def _with_likely(
+    instance: Instance, later: tuple[FreeSlots, ...], used: list[list[Counter[str]]]
+) -> tuple[FreeSlots, ...]:
+    """Return the free slots with those of 9 in 10 samples; used: by sample, time and host."""
+    slots = {host.name: host.slots for host in instance.cluster.hosts}
+    hosts = {kind.name: kind.hosts for kind in host_kinds(instance)}
+    found = []
+    for item in later:
+        free = [
+            [sum(max(0, slots[h] - use[h]) for h in hosts[item.kind]) for use in sample]
+            for sample in used
+        ]
+        tenth = [sorted(column)[len(free) // 10] for column in zip(*free, strict=True)]
+        found.append(replace(item, likely=tuple(tenth)))
     return tuple(found)
 
 

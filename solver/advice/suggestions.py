@@ -443,14 +443,14 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "dependency", "without -w", replace(job, dependency="")
     if job.reservation:
         yield "reservation", "without -U", replace(job, reservation="")
+    ends_with_it = instance.params.scheduler.ends_with_reservation
     for name in dict.fromkeys(item.name for item in instance.advance_reservations):
         asked = instance.advance_reservation(name)
         mine = asked is not None and may_use(asked, job.user, instance.groups)
         if mine and name != job.reservation:
             periods = reserved_periods(instance, name)
             ends = periods.ends_after(instance.now) if periods else []
-            # Slurm starts no job there that would run beyond it.
-            last = min(ends, default=None) if instance.params.of_slurm else job.deadline
+            last = min(ends, default=None) if ends_with_it else job.deadline
             inside = replace(job, reservation=name, deadline=last)
             yield "reservation", f"with -U {name}", inside
     classes = ServiceClasses(instance)

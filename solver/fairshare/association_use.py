@@ -24,7 +24,7 @@ from ...model.slurm_fairshare import (
     shares_of,
 )
 from ...model.slurm_partitions import SEVERAL
-from ...model.sources.slurm.select_words import amounts_of, words_of
+from ...model.slurm_select import amounts_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class AssociationUse:
 def association_use(instance: Instance) -> AssociationUse | None:
     """Return the usage of Slurm's associations, None if fairshare does not move priorities."""
     params = instance.params
-    rule = fairshare_rule(params.select_parameters) if params.of_slurm else None
+    rule = fairshare_rule(params.select_parameters) if params.scheduler.is_multifactor else None
     return AssociationUse(instance, rule) if rule and instance.associations else None
 
 
@@ -264,7 +264,7 @@ class JobPriorities:
         """Record that the dependency of a job is satisfied: the age of a job of Slurm counts from
         then on.
         """
-        if self._params.of_slurm and job.dependency:
+        if self._params.scheduler.is_multifactor and job.dependency:
             begin = time if job.begin is None else max(time, job.begin)
             self._eligible[job.id] = replace(job, begin=begin)
 
@@ -317,6 +317,6 @@ def billing_weights(instance: Instance) -> dict[str, dict[str, float]]:
     """Return TRESBillingWeights by partition; without an entry, CPUs are billed."""
     return {
         partition: amounts_of(words["TRESBillingWeights"])
-        for partition, words in words_of(instance).items()
+        for partition, words in words_of(instance.params.select_parameters).items()
         if "TRESBillingWeights" in words
     }

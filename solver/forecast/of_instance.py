@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -116,11 +117,31 @@ class HostsWorld:
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool]
     ) -> Ints:
         session = self._begun()
-        self._end_as_drawn(session.world, run_times)
+        self._set_run_times(session.world, run_times)
         newcomers = self.newcomers.jobs(coming, session.requests)
         found = self._run(session, _Arriving(session, newcomers), should_stop)
         asked = (self.names[row] for row in self.asked.tolist())
         return np.array([found.get(name, NO_START) for name in asked], dtype=np.int64)
+
+    def slots_in_use(
+        self, run_times: Ints, coming: FutureArrivals, times: Sequence[int]
+    ) -> list[Counter[str]]:
+        """Return the slots in use by host at each of the times of one sample."""
+        session = self._begun()
+        self._set_run_times(session.world, run_times)
+        arriving = _Arriving(session, self.newcomers.jobs(coming, session.requests))
+        found, hosts = [], self.instance.cluster.hosts
+        for time in times:
+            while True:
+                arriving.before_next_cycle()
+                due = session.next_time()
+                if due is None or due > time or not session.advance():
+                    break
+            used: Counter[str] = Counter()
+            for state in session.world.running.values():
+                used.update({hosts[place].name: n for place, n in state.allocation.items()})
+            found.append(used)
+        return found
 
     def _begun(self) -> Session:
         """Return a simulation at the instant of the state, ready to continue."""
@@ -130,7 +151,7 @@ class HostsWorld:
             self._entered.append(Entered(session))
         return self._entered[0].copy()
 
-    def _end_as_drawn(self, world: World, run_times: Ints) -> None:
+    def _set_run_times(self, world: World, run_times: Ints) -> None:
         """Set the sampled run time of every job, which the scheduler does not know."""
         for name, seconds in zip(self.names, run_times.tolist(), strict=True):
             state = world.states.get(name)
@@ -656,6 +677,25 @@ def forecast(
     )
     said = (*past.remarks, *remarks)
     return _with_remarks(replace(found, remarks=said, seed=seed), instance, past, world)
+
+
+def sampled_use(
+    instance: Instance,
+    history: History,
+    times: Sequence[int],
+    samples: int,
+    seed: int,
+    should_stop: Callable[[], bool],
+) -> Iterator[list[Counter[str]]]:
+    """Yield the slots in use by host at each of the times, of each sample, until the stop."""
+    check_drawing(samples, seed, 1, UNCALIBRATED)
+    world = hosts_world(instance, history)
+    run_times = Ratios(history.jobs).draw(world.jobs, world.now, samples, seed)
+    coming = PastBlocks(history.jobs).after(world.now, world.now, world.jobs, run_times, seed)
+    for number in range(samples):
+        if should_stop():
+            return
+        yield world.slots_in_use(run_times[:, number], coming(number, times[-1]), times)
 
 
 def _stop_of(cancel: threading.Event | None, should_stop: Callable[[], bool]) -> Callable[[], bool]:

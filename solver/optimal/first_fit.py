@@ -304,7 +304,9 @@ def moved_by_windows(
     bound = any(demand.calendar is not None for demand in problem.demands)
     if not problem.honours_windows or not (bound or instance.advance_reservations):
         return ()
-    if instance.params.of_slurm:  # its estimate is that of method slurm, which sees them
+    if (
+        instance.params.scheduler.plans_nodes
+    ):  # its estimate is that of method slurm, which sees them
         return ()
     try:
         without = PlanningProblem.of(

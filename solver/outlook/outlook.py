@@ -605,7 +605,7 @@ def with_slurm_estimates(
 
     Jobs that the budget does not reach have none.
     """
-    if not instance.params.of_slurm or not instance.pending or budget.late():
+    if not instance.params.scheduler.plans_nodes or not instance.pending or budget.late():
         return configured
     found = plan(instance, "slurm", time_limit=budget.time_share(0.5), cancel=budget.cancel)
     starts = {item.job: item.start for item in found if item.start is not None}

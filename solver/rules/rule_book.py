@@ -84,11 +84,9 @@ class GpuSharing:
             self.moves(run.job)
 
     def moves(self, job: Job) -> bool:
-        """Add a job, and return whether it needs GPUs of which two of the jobs seen share some.
-
-        Slurm never shares a GPU.
-        """
-        if self.resolver.instance.params.of_slurm or (request := self.needed(job)) is None:
+        """Add a job, and return whether it needs GPUs of which two of the jobs seen share some."""
+        shares = self.resolver.instance.params.scheduler.shares_gpus
+        if not shares or (request := self.needed(job)) is None:
             return False
         self.asked.add(job.id)
         self.sharing |= {job.id} if request.shares else set()

@@ -631,7 +631,7 @@ def _found(
         for item in begun
     }
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
-    if instance.params.of_slurm:  # its estimate is that of a cycle of its backfill
+    if instance.params.scheduler.plans_nodes:  # its estimate is that of a cycle of its backfill
         told = {}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(
@@ -641,16 +641,5 @@ def _found(
         method,
         waiting,
         cut,
-        {
-            job.id: time
-            for job in instance.present_jobs
-            if (time := _released(session, job)) is not None
-        },
+        dict(session.world.subsets.preempted),
     )
-
-
-def _released(session: Session, job: Job) -> int | None:
-    """Return when a job was first preempted, None if never."""
-    state = session.world.states.get(job.id)
-    past = state.past_allocations if state.suspensions else []
-    return past[0][1] if past else None

@@ -153,7 +153,7 @@ class Greedy:
             return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
         # LSF's open family recomputes a reservation in each cycle, from the slots free then.
-        remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.of_lava
+        remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.scheduler.is_lava
         backfilled = remembers and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:
             return None
@@ -189,7 +189,7 @@ class Greedy:
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
             backfilled_slots=cycle.backfilled_slots if backfilled else None,
-            lava=cycle.instance.params.of_lava,
+            lava=cycle.instance.params.scheduler.is_lava,
         )
 
 
@@ -560,7 +560,9 @@ class TimeBased:
                 return found
             cycle.progress.without_future_allocation.add(state.number)
             fallback = "no future allocation was found for it"
-        if cycle.instance.params.of_slurm:  # a job without a planned start holds no nodes
+        if (
+            cycle.instance.params.scheduler.plans_nodes
+        ):  # a job without a planned start holds no nodes
             return None
         reservation = Greedy().reserve(cycle, state, closed)
         if reservation is not None and reservation.method == Greedy.name:

@@ -18,7 +18,7 @@ from ..fairshare.queue_order import UNLIMITED
 
 def _is_exact(instance: Instance) -> bool:
     """Return whether instants are compared to the second."""
-    return not instance.params.of_lava or instance.origin is None
+    return not instance.params.scheduler.is_lava or instance.origin is None
 
 
 def backfill_from_each(instance: Instance, now: int, limits: IntArray) -> IntArray:

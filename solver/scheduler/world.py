@@ -101,6 +101,8 @@ class RunningSubsets:
         self.growing: dict[int, JobState] = {}
         #: Jobs that backfilled reserved slots.
         self.backfilled: dict[int, JobState] = {}
+        #: When each job was first preempted, by its id.
+        self.preempted: dict[str, int] = {}
         #: Numbers of the finished jobs whose use is not released yet.
         self.leaving: list[int] = []
 
@@ -586,6 +588,7 @@ class World:
         self.suspend(state, by, now)
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
+        self.subsets.preempted.setdefault(state.job.id, now)
         state.close_allocation(now)
         self.running_profile.preempted(state.number)
 

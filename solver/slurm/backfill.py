@@ -9,22 +9,26 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
-from ...model.configuration import Params, Queue
+from ...model.configuration import Params
 from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
 from ...model.gpu_request import PHYSICAL
 from ...model.instance import AdvanceReservation, Instance
-from ...model.job import HostRequest, Job
+from ...model.job import Job
 from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
 from ...model.reserved_periods import with_periods
 from ...model.slurm_partitions import partitions_of
+from ...model.slurm_select import words_of
+from ...model.slurm_setting_keys import parameters_of
 from ...model.slurm_version import (
     ARRAY_LIMIT_IN_CYCLE,
     BOUNDED_BY_RECORDS,
@@ -93,10 +97,10 @@ class BackfillSettings:
     @classmethod
     def of(cls, params: Params) -> BackfillSettings:
         """Return the settings of an instance."""
-        given = _words(params.scheduler_parameters)
+        given = parameters_of(params.scheduler_parameters)
         licences = "bf_licenses" in given
         omitted = [f"{name} (SchedulerParameters)" for name in NOT_MODELLED if name in given]
-        if topology := _words(params.select_parameters).get("topologyplugin"):
+        if topology := words_of(params.select_parameters)[""].get("TopologyPlugin"):
             omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(
             _number(given, "bf_window", WINDOW, MAX_WINDOW) * 60,
@@ -128,11 +132,6 @@ class BackfillSettings:
         return begin, max(self.end_of(end), begin + self.resolution)
 
 
-def _words(text: str) -> dict[str, str]:
-    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
-    return {name.strip().lower(): value.strip() for name, _, value in parts}
-
-
 def _number(given: dict[str, str], name: str, default: int, maximum: int = 0) -> int:
     """Return the number of a parameter by its first digits, as Slurm reads it.
 
@@ -157,20 +156,16 @@ def with_all_nodes(instance: Instance) -> Instance:
 
     A cycle itself keeps a job on the nodes of one partition.
     """
-    return replace(
-        instance, queues=tuple(_with_all_nodes(instance, queue) for queue in instance.queues)
-    )
-
-
-def _with_all_nodes(instance: Instance, queue: Queue) -> Queue:
-    names = partitions_of(instance, queue.name)
-    if len(names) == 1:
-        return queue
-    members = [instance.queue(name) for name in names]
-    hosts: tuple[HostRequest, ...] = ()
-    if all(member.hosts for member in members):
-        hosts = tuple(dict.fromkeys(host for member in members for host in member.hosts))
-    return replace(queue, hosts=hosts, res_req=members[0].res_req)
+    queues = []
+    for queue in instance.queues:
+        members = [instance.queue(name) for name in partitions_of(instance, queue.name)]
+        if len(members) > 1:
+            listed = all(member.hosts for member in members)
+            hosts = (host for member in members for host in member.hosts if listed)
+            own = members[0].res_req
+            queue = replace(queue, hosts=tuple(dict.fromkeys(hosts)), res_req=own)
+        queues.append(queue)
+    return replace(instance, queues=tuple(queues))
 
 
 def attempts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Attempt]:
@@ -196,13 +191,13 @@ def attempts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Attemp
 
 def _nodes_of(instance: Instance, partition: str, index: Mapping[str, int]) -> BoolArray:
     """Return the nodes of a partition, [H]."""
-    hosts: Iterable[HostRequest] = instance.queue(partition).hosts
-    names = [host.name for host in hosts]
+    names = [host.name for host in instance.queue(partition).hosts]
     nodes = np.full(len(index), not names)
     nodes[[index[name] for name in names]] = True
     return nodes
 
 
+_END = attrgetter("end")
 #: Seconds that Slurm plans with where a job has no limit: a year.
 YEAR = 365 * 86400
 #: The first window of ends, and jobs that one window releases at most (seconds, jobs).
@@ -271,12 +266,8 @@ class _BackfillCycle:
 
     def add_running(self, run: _Occupied) -> None:
         """Add a job that this cycle starts, behind those that end in the same second."""
-        self.running.insert(bisect_right(self.running, run.end, key=_end_of), run)
+        self.running.insert(bisect_right(self.running, run.end, key=_END), run)
         self._nodes = None
-
-
-def _end_of(run: _Occupied) -> int:
-    return run.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +308,10 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     unseen = 0
     for demand in problem.demands:
         job = demand.job.id
-        if job in answers:
-            planned.append(_planned(problem, demand, answers[job]))
+        if (found := answers.get(job)) is not None and found.start is not None:
+            planned.append(problem.planned(demand, found.start, "slurm", waits_for=found.why))
+        elif found is not None:
+            planned.append(PlannedJob(job, None, method="slurm", waits_for=found.why))
         elif demand.impossible and demand.after is None:
             unplaced.append(Unplaced(job, reason_unplaced(problem, demand)))
         else:
@@ -343,12 +336,6 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
         notes=tuple(notes),
         cut=bool(unseen),
     )
-
-
-def _planned(problem: PlanningProblem, demand: Demand, found: _JobAnswer) -> PlannedJob:
-    if found.start is None:
-        return PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why)
-    return problem.planned(demand, found.start, "slurm", waits_for=found.why)
 
 
 def _is_settled(cycle: _BackfillCycle, found: _JobAnswer) -> bool:
@@ -419,7 +406,7 @@ def _cycle_of(
         zero,
         NodeMap(begin, max(end, begin + 1), every, joins=not licences),
         problem.base.copy(),
-        sorted(running, key=lambda run: run.end),
+        sorted(running, key=_END),
         weights,
         reservations,
     )
@@ -443,8 +430,9 @@ def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     """Return the start of one job in one partition, and remove its nodes from the map."""
     demand = attempt.demand
     open_condition = demand.after is not None or demand.earliest > cycle.now
-    of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
-    if demand.job.dependency and (open_condition or of_slurm):
+    # squeue lists only unfulfilled dependencies
+    only_open = cycle.problem.instance.params.scheduler.plans_nodes
+    if demand.job.dependency and (open_condition or only_open):
         return _JobAnswer(why=DEPENDENT)
     if demand.job.begin is not None and demand.job.begin > cycle.now:
         return _JobAnswer(why=NOT_BEGUN)
@@ -775,17 +763,14 @@ def _will_run(
     is_bounded = cycle.settings.version in BOUNDED_BY_RECORDS
     first = time if is_bounded else cycle.now
     gpus = GpusSeen() if shape.gpus_over_nodes else None
-    caps = _caps(cycle, demand, first, gpus=gpus)
-    _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
-    found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
-    if found is not None:
-        return first, found
-    for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
+    groups = _groups(cycle, usable, first, later if is_bounded else None)
+    all_released: list[_Occupied] = []
+    for end, kept in chain([(first, all_released)], groups):
         caps = _caps(cycle, demand, end, kept, gpus)
         _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
         found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
         if found is not None:
-            if cycle.settings.version in BY_CHOSEN_NODES:
+            if end > first and cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)
             return end, found
     return None
@@ -818,8 +803,8 @@ def _groups(
     order of their ends, until the next job on any node ends after the window; the window grows from
     group to group. Jobs that end after `stop` are not released.
     """
-    first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_end_of)
-    last_job = None if stop is None else bisect_right(cycle.running, stop, key=_end_of)
+    first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_END)
+    last_job = None if stop is None else bisect_right(cycle.running, stop, key=_END)
     jobs = cycle.running[first:last_job]
     is_usable: list[bool] = np.any(
         cycle.nodes_of_running()[first:last_job] & usable, axis=1
@@ -849,7 +834,7 @@ def _groups(
         window += cycle.settings.linear or window
         while following is not None and following.end > barrier + window:
             window += cycle.settings.linear or window
-        same = bisect_right(jobs, last.end, key=_end_of)  # later ones of this second
+        same = bisect_right(jobs, last.end, key=_END)  # later ones of this second
         yield last.end, [jobs[n] for n in range(place, same) if is_usable[n]]
 
 

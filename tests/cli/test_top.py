@@ -16,7 +16,7 @@ import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
 from slotwise.cli.listing import JobChoice, Listing, listing_of
-from slotwise.cli.top.about import head_lines
+from slotwise.cli.top.about import head_lines, news
 from slotwise.cli.top.page import TopApp
 from slotwise.cli.watched import WatchedSource
 from slotwise.solver.outlook.outlook import outlook
@@ -170,7 +170,7 @@ def test_a_wide_page_has_the_chosen_job_beside_the_table() -> None:
         shown = await page.shows("WHAT WOULD HELP", "1  bmod -n 2 110: starts 09:30, 4h earlier")
         row = next(line for line in shown.splitlines() if line.startswith(" 110 "))
         assert row.split()[:7] == ["110", "carla", "normal", "12", "13:30", "11:30", "2h"]
-        assert "job 110 starts 13:30:11" in shown.splitlines()[3], "beside the head of the table"
+        assert "job 110 starts 13:30:11" in shown.splitlines()[4], "beside the head of the table"
         await page.press("1", "t")
         assert page.app.clipboard == "bmod -n 2 110"
         await page.shows("4h 30m")
@@ -179,6 +179,21 @@ def test_a_wide_page_has_the_chosen_job_beside_the_table() -> None:
         await page.press("escape", "q")
 
     on_page(file, steps, 160)
+
+
+def test_what_has_changed_since_the_state_before(listing: Listing) -> None:
+    """A start that is due ten minutes later in a state of ten minutes later has not moved."""
+    instance = listing.instance
+    small, large = listing.jobs
+    later = replace(
+        listing,
+        instance=replace(instance, now=instance.now + 600),
+        jobs=(replace(small, job="new"), replace(large, configured=6000)),
+    )
+    assert news(listing, later) == "small is gone, new is new, large 10m earlier"
+    assert news(listing, replace(later, jobs=(small, replace(large, configured=6600)))) == (
+        "small 10m later"
+    )
 
 
 def test_hosts_that_take_no_jobs_are_named_with_their_status() -> None:

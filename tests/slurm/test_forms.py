@@ -107,3 +107,22 @@ def test_nodes_that_slurm_does_not_schedule(form: str, state: str) -> None:
     assert [item.status for item in found.cluster.hosts] == ["ok", "closed_Adm", "ok"]
     assert starts_of(texts)["10"] == (3600, False)
     assert any(f"n2 is {state}" in item.what for item in found.omissions)
+
+
+@pytest.mark.parametrize(
+    ("form", "jobs", "exclusive"),
+    [("v0.0.42", 0, None), ("v0.0.42", 1, None), ("v0.0.45", 0, "NO"), ("v0.0.45", 0, "NODE")],
+)
+def test_an_exclusive_partition_by_json_alone(form: str, jobs: int, exclusive: str | None) -> None:
+    """Before 26.05 its JSON has 0 jobs on a CPU and no word for it."""
+    texts = listings(RUNNING, [], form)
+    del texts["partition.txt"]
+    own = {"state": ["UP"], **({} if exclusive is None else {"exclusive": exclusive})}
+    item = {
+        "name": "main", "nodes": {"configured": "n[1-3]"}, "partition": own,
+        "maximums": {"oversubscribe": {"jobs": jobs, "flags": []}},
+    }  # fmt: skip
+    texts["partition.json"] = json.dumps({"partitions": [item]})
+    alone = exclusive == "NODE" or (exclusive is None and jobs == 0)
+    asked = sw.ask(instance_of(texts), "sbatch -n 1 -t 5 -w n1 --mem 1 job.sh")
+    assert (asked.start == 0) is not alone

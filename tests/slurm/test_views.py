@@ -110,4 +110,4 @@ def test_states_of_nodes_and_jobs(tmp_path: Path) -> None:
 
 def test_sinfo_of_another_scheduler_is_bhosts() -> None:
     assert shown("sinfo", "--example", "site") == shown("bhosts", "--example", "site")
-    assert not sw.load(sw.example("site")).params.of_slurm
+    assert not sw.load(sw.example("site")).params.scheduler.is_multifactor

@@ -61,12 +61,22 @@
     return td;
   }
 
+  function jobLink(name) {
+    return S.element("a", { class: "job", href: `job/${name.split("/").map(encodeURIComponent).join("/")}`, text: S.shown(name) });
+  }
+
+  /** A queue whose click shows its jobs alone. */
+  function queueButton(name) {
+    const button = S.element("button", { type: "button", class: "link", text: S.shown(name), title: "Show its jobs alone" });
+    button.addEventListener("click", () => { S.by("queue").value = name; draw(); });
+    return button;
+  }
+
   function row(job) {
     const tr = S.element("tr", {});
     for (const item of columns()) {
       if (item.key === "job") {
-        const link = S.element("a", { class: "job", href: `job/${job.job.split("/").map(encodeURIComponent).join("/")}`, text: S.shown(job.job) });
-        tr.append(S.element("th", { scope: "row" }, link));
+        tr.append(S.element("th", { scope: "row" }, jobLink(job.job)));
       } else if (item.time) tr.append(startCell(job, item));
       else if (item.key === "state") tr.append(stateCell(job, item));
       else if (item.key === "changed") tr.append(changeCell(job, item));
@@ -97,6 +107,12 @@
     return answer.jobs.filter((job) => (!user || job.user === user) && (!queue || job.queue === queue)
       && (!S.by("changed").checked || job.changed) && (!S.by("held").checked || job.state === "held back")
       && words.every((word) => `${job.job}\n${job.user}\n${job.queue}\n${job.state}`.toLowerCase().includes(word)));
+  }
+
+  function drawChips() {
+    const count = (id, of) => { S.by(id).nextElementSibling.textContent = `${id === "held" ? "Held back" : "Changed"} ${answer.jobs.filter(of).length}`; };
+    count("changed", (job) => job.changed);
+    count("held", (job) => job.state === "held back");
   }
 
   function drawHead() {
@@ -146,11 +162,11 @@
     say(count("starts if"), "starts only if something happens", "start only if something happens");
     say(count("unknown end"), "has no known start", "have no known start");
     say(count("not examined"), "is being planned", "are being planned");
-    const size = answer.cluster;
-    parts.push(`${size.running} running on ${size.slots} slots of ${size.hosts} hosts`);
-    const held = count("held back"), never = count("impossible");
+    const size = answer.cluster, used = (size.queues || []).reduce((sum, item) => sum + item.running_slots, 0);
+    parts.push(`${size.running} ${size.running === 1 ? "job runs" : "jobs run"} on ${used} of ${size.slots} slots`);
+    const helped = answer.jobs.filter((job) => job.state === "held back"), held = helped.length, never = count("impossible");
     if (never) S.status("bad", `${never} ${never === 1 ? "job cannot" : "jobs cannot"} start here`, ...(held ? [`${held} held back`] : []), ...parts);
-    else if (held) S.status("warn", `${held} ${held === 1 ? "job" : "jobs"} could start earlier`, ...parts);
+    else if (held) S.status("warn", `${held <= 2 ? `${held === 1 ? "Job" : "Jobs"} ${helped.map((job) => S.shown(job.job)).join(" and ")}` : `${held} jobs`} could start earlier`, ...parts);
     else S.status("good", answer.total ? "No job is known to be held back" : "Nothing waits", ...parts);
   }
 
@@ -175,7 +191,6 @@
   // Slots over time, queues, hosts not in use.
   function drawCluster() {
     const cluster = answer.cluster, kinds = cluster.kinds || [];
-    const from = S.time(cluster, "from", answer.state.time) || "now";
     S.fill(S.by("strip"), ...kinds.map((kind) => {
       const share = (count) => `height:${100 * count / Math.max(1, kind.capacity)}%`;
       const bars = kind.free.map((free, at) => {
@@ -188,11 +203,11 @@
       return S.element("div", { class: "kind" }, S.element("span", { text: S.shown(kind.kind) }),
         S.element("span", {}, S.element("b", { text: String(kind.free[0]) }), ` free of ${kind.capacity}`),
         S.element("div", { class: "hours", role: "img", "aria-label": S.shown(said) }, ...bars));
-    }), kinds.length ? S.element("div", { class: "kind" }, S.element("span", {}), S.element("span", {}), S.element("div", { class: "axis" }, ...[from, "+6h", "+12h", "+18h", "+24h"].map((text) => S.element("span", { text })))) : S.element("p", { class: "soft", text: "planning …" }));
+    }), kinds.length ? S.element("div", { class: "kind" }, S.element("span", {}), S.element("span", {}), S.element("div", { class: "axis" }, ...[0, 6, 12, 18, 24].map((hour) => S.element("span", { class: hour ? "" : "now", text: hour ? S.clock(cluster.from + 3600 * hour, cluster.from, answer.state.time) : "now" })))) : S.element("p", { class: "soft", text: "planning …" }));
     S.fill(S.by("queues").tBodies[0], ...(cluster.queues || []).map((item) => S.element("tr", {},
-      S.element("th", { scope: "row", text: S.shown(item.queue) }), S.element("td", { class: "n", text: `${item.running_slots} slots` }),
+      S.element("th", { scope: "row" }, queueButton(item.queue)), S.element("td", { class: "n", text: `${item.running_slots} slots` }),
       S.element("td", { class: "n", text: item.waiting_jobs ? `${item.waiting_slots} in ${item.waiting_jobs} ${item.waiting_jobs === 1 ? "job" : "jobs"}` : "–" }),
-      S.element("td", { class: "n", text: item.longest === null ? "–" : `${S.shown(item.longest)}, ${S.duration(item.waited)}` }))));
+      item.longest === null ? S.element("td", { class: "n", text: "–" }) : S.element("td", { class: "n" }, jobLink(item.longest), `, ${S.duration(item.waited)}`))));
     const down = cluster.not_in_use || [];
     S.fill(S.by("down"), down.length ? S.element("h3", { text: "Hosts not in use" }) : null, ...down.map((item) => S.element("p", {}, S.element("span", { class: "badge warn", text: S.shown(item.status) }), ` ${S.shown(item.host)}, ${item.slots} slots`)));
   }
@@ -201,7 +216,8 @@
   let asked = -1;
   async function drawFits(wanted) {
     const version = answer.state.version;
-    if (asked === version || answer.state.planning) return;
+    if (asked === version) return;
+    if (answer.state.planning) { if (asked < 0) S.fill(S.by("fits"), S.element("p", { class: "soft", text: "planning …" })); return; }
     if (!wanted && answer.cluster.pending > 100) {
       const button = S.element("button", { type: "button", text: "Search" });
       button.addEventListener("click", () => drawFits(true));
@@ -217,7 +233,7 @@
       const head = S.element("tr", {}, ...["Where", "Slots", "For at most", "Longer", "Line to paste"].map((text) => S.element("th", { scope: "col", text })));
       const table = S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...rows)));
       const who = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, with the limits of both.`;
-      S.fill(S.by("fits"), rows.length ? table : S.element("p", { text: `Nothing: ${S.shown(found.nothing)}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
+      S.fill(S.by("fits"), rows.length ? table : S.element("p", { text: `Nothing${found.nothing ? `: ${S.shown(found.nothing)}` : ""}.${found.earliest === null ? "" : ` A job of 1 slot would start ${S.time(found, "earliest", answer.state.time)}.`}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
     } catch (error) {
       S.fill(S.by("fits"), S.element("p", { class: "soft", text: S.shown(error.message) }));
     }
@@ -254,7 +270,7 @@
     S.by("source").textContent = `, ${S.shown(answer.state.source)}`;
     options(S.by("user"), "All users", answer.jobs.map((job) => job.user));
     options(S.by("queue"), "All queues", answer.jobs.map((job) => job.queue));
-    draw(); drawStatus(); drawFoot(); drawCluster(); drawNews(); drawFits(false); announce(before);
+    draw(); drawChips(); drawStatus(); drawFoot(); drawCluster(); drawNews(); drawFits(false); announce(before);
   });
   for (const id of ["find", "user", "queue", "changed", "held"]) S.by(id).addEventListener("input", () => { if (answer) draw(); });
 
@@ -264,7 +280,7 @@
     const list = S.element("dl", { class: "ans" });
     const add = (title, record, key) => list.append(S.element("div", {}, S.element("dt", { text: title }), S.element("dd", { text: S.time(record, key, now) || "–" })));
     add("As configured", outlook, "as_configured");
-    add("Possible", outlook, "possible");
+    add("Could start", outlook, "possible");
     if (found.line.likely !== undefined) add("Likely", found.line, "likely");
     return list;
   }

@@ -58,41 +58,42 @@
 
   function drawPlace(found) {
     const box = S.by("place"), stamp = found.state.time, begin = found.now;
-    if (!found.place.length) { S.fill(box, S.element("p", { class: "soft", text: found.job.of_earlier_state ? "Its start is of an earlier state; the new one is being planned." : "There is no start as configured to draw." })); return; }
+    if (!found.place.length) { S.fill(box, S.element("p", { class: "soft", text: found.job.of_earlier_state || found.state.planning ? "planning …" : "It has no start as configured." })); return; }
     const jobsOn = (host) => [...host.jobs, ...host.others.map((item) => ({ ...item, job: "of another user" })), ...(host.could_start ? [{ ...host.could_start, job: name, kind: "could start" }] : [])];
     const ends = found.place.flatMap((host) => jobsOn(host).filter((item) => item.job === name || item.kind === "running").map((item) => item.end)).filter((end) => end !== null);
     const end = Math.max(found.job.as_configured + 60, begin + 600, ...ends);
     const percent = (time) => `${(100 * Math.max(0, time - begin) / (end - begin)).toFixed(2)}%`;
     const rows = found.place.map((host) => {
       const bars = S.element("div", { class: "bars", "aria-hidden": "true" });
-      const free = [];  // lanes: end of the last bar on each slot
+      const free = [], height = Math.max(40, 18 * Math.min(4, host.slots));  // free: end of the last bar on each slot
       for (const item of jobsOn(host).sort((a, b) => (a.kind === "could start") - (b.kind === "could start") || (a.start ?? begin) - (b.start ?? begin))) {
         const from = item.start ?? begin, until = item.end ?? end, could = item.kind === "could start";
         let lane = 0;
         while (!could && lane + item.slots < host.slots && free.slice(lane, lane + item.slots).some((time) => time > from)) lane += 1;
         if (!could) for (let slot = lane; slot < lane + item.slots; slot += 1) free[slot] = until;
         const kind = could ? "could" : item.job === name ? "me" : item.kind;
-        const bar = S.element("i", { class: kind, text: could ? "could start" : S.shown(item.job), title: S.shown(item.job) });
+        const tall = could || height * item.slots / host.slots >= 13;
+        const bar = S.element("i", { class: kind, text: could ? "could start" : tall ? S.shown(item.job) : "", title: S.shown(item.job) });
         bar.style.left = percent(from);
         bar.style.width = percent(begin + Math.min(until, end) - from);
         bar.style.top = could ? "0" : `${100 * lane / host.slots}%`;
         bar.style.height = could ? "100%" : `${100 * item.slots / host.slots}%`;
         bars.append(bar);
       }
-      bars.style.height = `${Math.max(40, 18 * Math.min(4, free.length))}px`;
+      bars.style.height = `${height}px`;
       const words = jobsOn(host).map((item) => `job ${item.job} with ${item.slots} slots ${item.start === null ? "runs" : `${item.kind === "could start" ? "could start" : "starts"} ${S.clock(item.start, begin, stamp)}`}`).join(", ");
       return S.element("div", { class: "row" }, S.element("span", { class: "name", text: S.shown(host.host), title: S.shown(host.host) }), bars, S.element("span", { class: "vh", text: S.shown(words) }));
     });
     const axis = S.element("div", { class: "at", "aria-hidden": "true" });
-    for (const time of S.ticks(begin, end, box.clientWidth < 500 ? 4 : 8, begin, stamp)) {
-      if (time - begin < (end - begin) / 20 || end - time < (end - begin) / 20) continue;
-      const mark = S.element("span", { text: S.clock(time, begin, stamp) });
+    for (const time of [begin, ...S.ticks(begin, end, box.clientWidth < 500 ? 4 : 8, begin, stamp)]) {
+      if (time > begin && (time - begin < (end - begin) / 16 || end - time < (end - begin) / 20)) continue;
+      const mark = S.element("span", time > begin ? { text: S.clock(time, begin, stamp) } : { class: "now", text: "now" });
       mark.style.left = percent(time);
       axis.append(mark);
     }
     const keys = [["running", "running"], ["planned", "planned"], ["me", `${S.shown(name)} as configured`], ["could", `${S.shown(name)}, could start`]];
     const used = new Set(rows.flatMap((row) => [...row.querySelectorAll("i")].map((bar) => bar.className)));
-    S.fill(box, S.element("p", { class: "key boxes" }, ...keys.filter(([kind]) => used.has(kind)).map(([kind, text]) => S.element("span", {}, S.element("i", { class: kind }), text))), ...rows, S.element("div", { class: "row" }, S.element("span", { class: "soft", text: "now" }), axis));
+    S.fill(box, S.element("p", { class: "key boxes" }, ...keys.filter(([kind]) => used.has(kind)).map(([kind, text]) => S.element("span", {}, S.element("i", { class: kind }), text))), ...rows, S.element("div", { class: "row" }, S.element("span", {}), axis));
   }
 
   const kept = (found) => (found.history.length > 1 || !found.moves.length ? found.history : found.moves);

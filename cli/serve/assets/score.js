@@ -63,7 +63,11 @@
     const svg = S.svg("svg", { class: "each", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${rows.length} starts, estimated wait against true wait: ${found} lie within 10 minutes of each other, ${rows.filter((row) => off(row) > 600).length} started later and ${rows.filter((row) => off(row) < -600).length} earlier.` });
     for (const time of [60, 600, 3600, 14400, 86400, 604800].filter((each) => each <= longest)) svg.append(S.svg("path", { class: "grid", d: `M${x(time)} 16V${height - 46}M52 ${y(time)}H${width - 16}` }), S.svg("text", { x: x(time), y: height - 30, "text-anchor": "middle" }, S.duration(time)), S.svg("text", { x: 46, y: y(time) + 4, "text-anchor": "end" }, S.duration(time)));
     svg.append(S.svg("path", { class: "same", d: `M${x(60)} ${y(60)}L${x(longest)} ${y(longest)}` }), S.svg("text", { x: 60, y: 30 }, "started later"), S.svg("text", { x: width - 22, y: height - 54, "text-anchor": "end" }, "started earlier"), S.svg("text", { x: width / 2 + 20, y: height - 8, "text-anchor": "middle" }, "estimated: still to wait"), S.svg("text", { transform: `translate(12 ${height / 2 - 20}) rotate(-90)`, "text-anchor": "middle" }, "happened: waited"));
-    for (const row of rows) svg.append(S.svg("circle", { class: worst.includes(row) ? "worst" : "", cx: x(row.estimated), cy: y(row.waited), r: worst.includes(row) ? 5 : 3.5 }, S.svg("title", {}, `${S.shown(row.job)}: ${late(off(row))}`)));
+    for (const row of rows) {
+      const place = worst.indexOf(row), [left, top] = [x(row.estimated), y(row.waited)];
+      svg.append(S.svg("circle", { class: place < 0 ? "" : "worst", cx: left, cy: top, r: place < 0 ? 3.5 : 8 }, S.svg("title", {}, `${S.shown(row.job)}: ${late(off(row))}`)));
+      if (place >= 0) svg.append(S.svg("text", { class: "ink", x: left, y: top + 4, "text-anchor": "middle" }, place + 1));
+    }
     return svg;
   }
 
@@ -76,7 +80,8 @@
     const [low, high] = [Math.min(-600, ...known), Math.max(600, ...known)];
     const x = (place) => 84 + (width - 110) * (groups.length > 1 ? place / (groups.length - 1) : .5), y = (seconds) => 170 - 156 * (seconds - low) / (high - low);
     const svg = S.svg("svg", { class: "moves", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Mean difference by estimated wait, as configured: ${groups.map((group) => `${group.group}: ${of(group, "as configured") === undefined ? "no start" : late(-of(group, "as configured"))}`).join("; ")}.` });
-    for (const seconds of [low, 0, high]) svg.append(S.svg("path", { class: "grid", d: `M84 ${y(seconds)}H${width - 12}` }), S.svg("text", { x: 78, y: y(seconds) + 4, "text-anchor": "end" }, seconds ? late(seconds) : "as estimated"));
+    const apart = (value) => !value || Math.abs(y(value) - y(0)) >= 16;
+    for (const seconds of [low, 0, high].filter(apart)) svg.append(S.svg("path", { class: "grid", d: `M84 ${y(seconds)}H${width - 12}` }), S.svg("text", { x: 78, y: y(seconds) + 4, "text-anchor": "end" }, seconds ? late(seconds) : "as estimated"));
     groups.forEach((group, place) => svg.append(S.svg("text", { x: x(place), y: 190, "text-anchor": "middle" }, group.group)));
     svg.append(S.svg("text", { x: width / 2 + 30, y: 212, "text-anchor": "middle" }, "estimated wait"));
     for (const { estimator } of methods) {
@@ -88,8 +93,8 @@
 
   function worstTable(rows) {
     if (!rows.length) return S.element("p", { class: "soft", text: "No start was off by 10 minutes or more." });
-    const head = ["Job", "Estimated", "Happened", "Off by"].map((text, place) => S.element("th", { scope: "col", ...(place ? { class: "number" } : {}), text }));
-    const body = rows.map((row) => S.element("tr", {}, S.element("td", {}, S.element("a", { href: `${S.up}job/${encodeURIComponent(row.job)}`, text: S.shown(row.job) })), S.element("td", { class: "number", text: S.duration(row.estimated) }), S.element("td", { class: "number", text: S.duration(row.waited) }), S.element("td", { class: `number ${off(row) > 0 ? "bad" : "good"}`, text: late(off(row)) })));
+    const head = ["", "Job", "Estimated", "Happened", "Off by"].map((text, place) => S.element("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}), text }));
+    const body = rows.map((row, place) => S.element("tr", {}, S.element("td", {}, S.element("span", { class: "mark", text: place + 1 })), S.element("td", {}, S.element("a", { href: `${S.up}job/${encodeURIComponent(row.job)}`, text: S.shown(row.job) })), S.element("td", { class: "number", text: S.duration(row.estimated) }), S.element("td", { class: "number", text: S.duration(row.waited) }), S.element("td", { class: `number ${off(row) > 0 ? "bad" : "good"}`, text: late(off(row)) })));
     return S.element("table", {}, S.element("thead", {}, S.element("tr", {}, ...head)), S.element("tbody", {}, ...body));
   }
 
@@ -106,7 +111,8 @@
     if (!groups.length) { S.fill(box, S.element("p", { text: "No kept estimate has met its start yet. Come back when jobs have started." })); return; }
     const size = known.store, methods = groups[0].estimators.filter((item) => TITLES[item.estimator] && item.estimator !== "possible" && item.jobs);
     const best = methods.find((item) => item.estimator === "likely") || methods.find((item) => item.estimator === "as configured");
-    if (best) S.status("good", `${best.estimator === "likely" ? "Likely starts are" : "Starts as configured are"} right within 10 minutes for ${share(best.within_10m)}, and within an hour for ${share(best.within_1h)}`, `${best.jobs} ${best.jobs === 1 ? "start" : "starts"}`, size.first_poll === null ? "" : S.duration(size.last_poll - size.first_poll));
+    if (best) S.status("good", `${best.estimator === "likely" ? "Likely starts are" : "Starts as configured are"} right within 10 minutes for ${share(best.within_10m)}, and within an hour for ${share(best.within_1h)}`, `${best.jobs} ${best.jobs === 1 ? "start" : "starts"}`, size.first_poll === null ? "" : `over ${S.duration(size.last_poll - size.first_poll)}`);
+    S.by("source").textContent = `, ${S.shown(found.state.source)}`;
     const rows = known.compared, worst = rows.filter((row) => Math.abs(off(row)) >= 600).sort((a, b) => Math.abs(off(b)) - Math.abs(off(a))).slice(0, 8);
     S.fill(S.by("each"), rows.length ? scatter(rows, worst) : S.element("p", { class: "soft", text: "No start of yours is known yet." }));
     S.fill(S.by("within"), ...within(methods));

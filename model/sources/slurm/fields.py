@@ -184,6 +184,9 @@ NODES = (
     _row("node", "cpus", "cpus", "CPUTot"),
     _row("node", "usable cpus", "effective_cpus", "CPUEfctv"),
     _row("node", "cores set apart", "specialized_cores", "CoreSpecCount"),
+    _row("node", "cpus set apart", "specialized_cpus", "CPUSpecList"),
+    _row("node", "cores kept for GPUs", "res_cores_per_gpu", "RestrictedCoresPerGPU", "named", "0"),
+    _row("node", "drained gres", "gres_drained", "GresDrain", "named"),
     _row("node", "cores per socket", "cores", "CoresPerSocket", one_or_more),
     _row("node", "threads", "threads", "ThreadsPerCore", one_or_more),
     _row("node", "memory", "real_memory", "RealMemory"),
@@ -203,20 +206,17 @@ NODES = (
         "node",
         "address alloc_idle_cpus architecture boards boot_time burstbuffer_network_address "
         "cert_flags cluster_name comment cpu_binding cpu_load energy external_sensors extra "
-        "free_mem free_memory gpu_spec gres_drained hostname idle_cpus instance_id instance_type "
+        "free_mem free_memory gpu_spec hostname idle_cpus instance_id instance_type "
         "last_busy next_state_after_reboot next_state_after_reboot_flags operating_system port "
-        "power reason reason_changed_at reason_set_by_user reservation res_cores_per_gpu "
-        "resume_after "
-        "slurmd_start_time slurmd_version sockets specialized_cpus suspend_time "
-        "temporary_disk "
+        "power reason reason_changed_at reason_set_by_user reservation resume_after "
+        "slurmd_start_time slurmd_version sockets suspend_time temporary_disk "
         "tls_cert_last_renewal topology tres tres_weighted version",
         "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment "
-        "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
-        "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
+        "CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
+        "InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
         "Port Reason "
         "ReservationName ResumeAfterTime SlurmdStartTime Sockets SuspendTime TmpDisk Topology "
-        "Version BcastAddr CpuBind Parameters RestrictedCoresPerGPU TLSCertLastRenewal "
-        "TLSCertTokenSet",
+        "Version BcastAddr CpuBind Parameters TLSCertLastRenewal TLSCertTokenSet",
     ),
 )  # fmt: skip
 
@@ -228,13 +228,14 @@ PARTITIONS = (
     _row("partition", "default time", "defaults.time", "DefaultTime", values.seconds),
     _row("partition", "max time", "maximums.time", "MaxTime", values.seconds),
     _row("partition", "max nodes", "maximums.nodes", "MaxNodes", whole),
-    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes"),
+    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes", "named", "0 1"),
     _row("partition", "cpus of a node", "maximums.cpus_per_node", "MaxCPUsPerNode"),
     _row("partition", "tier", "priority.tier", "PriorityTier", one_or_more),
     _row("partition", "job factor", "priority.job_factor", "PriorityJobFactor"),
     _row("partition", "sharing", "maximums.oversubscribe.flags partition.oversubscribe",
          "OverSubscribe"),
     _row("partition", "exclusive", "partition.exclusive", "Exclusive"),
+    _row("partition", "jobs of a cpu", "maximums.oversubscribe.jobs maximums.shares"),
     _row("partition", "state", "partition.state", "State"),
     _row("partition", "memory per node", "defaults.partition_memory_per_node", "DefMemPerNode",
          size),
@@ -244,12 +245,13 @@ PARTITIONS = (
     _row("partition", "max memory per cpu", "maximums.partition_memory_per_cpu", "MaxMemPerCPU",
          size),
     _row("partition", "qos", "qos.assigned", "QoS", text),
-    _row("partition", "accounts", "accounts.allowed", "AllowAccounts"),
-    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts"),
-    _row("partition", "qos allowed", "qos.allowed", "AllowQos"),
-    _row("partition", "qos refused", "qos.deny", "DenyQos"),
-    _row("partition", "groups", "groups.allowed", "AllowGroups"),
+    _row("partition", "accounts", "accounts.allowed", "AllowAccounts", "named", "all"),
+    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts", "named", "all"),
+    _row("partition", "qos allowed", "qos.allowed", "AllowQos", "named", "all"),
+    _row("partition", "qos refused", "qos.deny", "DenyQos", "named", "all"),
+    _row("partition", "groups", "groups.allowed", "AllowGroups", "named", "all"),
     _row("partition", "nodes of one user", "", "ExclusiveUser", "named", "no"),
+    _row("partition", "use by root alone", "", "RootOnly", "named", "no"),
     _row("partition", "least loaded first", "", "LLN", "named", "no"),
     _row("partition", "reservation required", "", "ReqResv", "named", "no"),
     _row("partition", "preemption", "preempt_mode", "PreemptMode"),
@@ -265,11 +267,11 @@ PARTITIONS = (
     _inert(
         "partition",
         "alternate cluster cpus.task_binding cpus.total defaults.memory_per_cpu grace_time "
-        "maximums.memory_per_cpu maximums.shares maximums.oversubscribe.jobs node_sets "
+        "maximums.memory_per_cpu node_sets "
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
         "tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden NodeSets "
-        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES "
+        "ResumeTimeout SuspendTime SuspendTimeout TRES "
         "TotalCPUs TotalNodes CpuBind PowerDownOnIdle",
     ),
 )  # fmt: skip
@@ -301,9 +303,10 @@ LICENCES = (
     _row("licence", "total", "Total", "Total", _amount),
     _row("licence", "reserved", "Reserved", "Reserved", _amount),
     _row("licence", "used", "Used", "Used", _amount),
+    _row("licence", "deficit", "LastDeficit", "LastDeficit", _amount),
     _row("licence", "nodes", "Nodes", "Nodes", text),
-    _inert("licence", "Free LastConsumed LastDeficit LastUpdate Remote",
-           "Free LastConsumed LastDeficit LastUpdate Mode Remote"),
+    _inert("licence", "Free LastConsumed LastUpdate Remote",
+           "Free LastConsumed LastUpdate Mode Remote"),
 )  # fmt: skip
 
 #: sshare. Its text has the parent by indentation of the account.
@@ -313,16 +316,15 @@ SHARES = (
     _row("share", "name", "name"),
     _row("share", "parent", "parent", "Parent"),
     _row("share", "kind", "type"),
-    _row("share", "partition", "partition", "Partition"),
+    _row("share", "partition", "partition", "Partition", text),
     _row("share", "shares", "shares", "RawShares"),
-    _row("share", "part of shares", "shares_normalized", "NormShares"),
-    _row("share", "usage", "usage", "RawUsage"),
-    _row("share", "effective usage", "effective_usage", "EffectvUsage"),
+    _row("share", "norm shares", "shares_normalized", "NormShares", number),
+    _row("share", "usage", "usage", "RawUsage", _amount),
+    _row("share", "effective usage", "effective_usage", "EffectvUsage", number),
     _row("share", "factor", "fairshare.factor", "FairShare"),
-    _row("share", "level", "fairshare.level", "LevelFS"),
     _row("share", "GrpTRESMins", "tres.group_minutes", "GrpTRESMins"),
-    _inert("share", "cluster id tres.run_seconds tres.usage usage_normalized",
-           "Cluster GrpTRESRaw ID NormUsage TRESRunMins"),
+    _inert("share", "cluster fairshare.level id tres.run_seconds tres.usage usage_normalized",
+           "Cluster GrpTRESRaw ID LevelFS NormUsage TRESRunMins"),
 )  # fmt: skip
 
 #: sprio, which has no JSON; "PARTITION factor" is its second column PARTITION.
@@ -330,15 +332,11 @@ PRIORITIES = (
     _row("priority", "job", "", "JOBID"),
     _row("priority", "partition", "", "PARTITION"),
     _row("priority", "priority", "", "PRIORITY"),
-    _row("priority", "SITE", "", "SITE"),
-    _row("priority", "AGE", "", "AGE"),
-    _row("priority", "ASSOC", "", "ASSOC"),
-    _row("priority", "FAIRSHARE", "", "FAIRSHARE"),
-    _row("priority", "JOBSIZE", "", "JOBSIZE"),
     _row("priority", "PARTITION", "", "PARTITION_factor"),
-    _row("priority", "QOS", "", "QOS"),
-    _row("priority", "NICE", "", "NICE"),
-    _row("priority", "TRES", "", "TRES"),
+    *(
+        _row("priority", part, "", part)
+        for part in ("SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "QOS", "NICE", "TRES")
+    ),
     _inert("priority", "", "ACCOUNT CLUSTER QOSNAME SLUID USER"),
 )
 
@@ -404,7 +402,7 @@ class SlurmRecord:
         """Yield the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
-                value = number(value) if isinstance(value, Mapping) else value
+                value = whole(value) if isinstance(value, Mapping) else value
                 shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 empty = shown.strip().lower().removesuffix(".0")
                 if value is not None and empty not in ("", "inf", *row.unset) and not blank(shown):

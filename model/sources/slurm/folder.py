@@ -21,11 +21,12 @@ from ..lsf_state.folder import texts_in
 from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.values import Text
 from .assemble import order_of
-from .fields import RecordKind, SlurmRecord
+from .fields import NOT_PRINTED, RecordKind, SlurmRecord
 from .limits import HEAD, of_cluster, read_limits
-from .read import job_of, licence_of, node_of, partition_of, reservation_of
+from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
     BEGINNINGS,
+    BY_NODE,
     cluster_of,
     json_of,
     lists_nothing,
@@ -34,7 +35,7 @@ from .records import (
     settings_of,
     version_of,
 )
-from .seen import SlurmJob, SlurmNode, SlurmPartition, SlurmState
+from .seen import SlurmJob, SlurmLicence, SlurmNode, SlurmPartition, SlurmState
 from .shares import (
     NORMALISED,
     PRIORITY_HEAD,
@@ -61,7 +62,7 @@ _KINDS: dict[RecordKind, tuple[str, str, Callable[..., Any]]] = {
     "node": ("name", "nodes", node_of),
     "partition": ("name", "partitions", partition_of),
     "reservation": ("name", "reservations", reservation_of),
-    "licence": ("name", "licences", licence_of),
+    "licence": ("name", "licences", lambda record: SlurmLicence(**record.facts())),
     "share": ("", "shares", share_of),
     "priority": ("", "priorities", priority_of),
 }
@@ -147,10 +148,21 @@ def _names(records: Iterable[SlurmRecord]) -> Iterator[str]:
 def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
     """Return whether a text form has values that the JSON form of a kind lacks.
 
-    Flags of a partition are only in its text form; so are the tasks of jobs that end.
+    Flags of a partition are only in its text form; so are the tasks of jobs that end, and from
+    26.05 on how jobs share their nodes.
     """
     if kind == "partition":
         return listed[0].is_text and not before[0].is_text
+    lacks, lacked = (
+        any(record.fields.get("shared") == NOT_PRINTED for record in part)
+        for part in (listed, before)
+    )
+    if (
+        lacked
+        and not lacks
+        and any(r.fields.get("shared") or r.fields.get(BY_NODE) for r in listed)
+    ):
+        return _extent(listed)[0] >= _extent(before)[0]
     if kind in ("job", "share") and listed[0].is_text == before[0].is_text:
         return _extent(listed) > _extent(before) or (
             kind == "share" and len(listed[0].fields) > len(before[0].fields)
@@ -315,8 +327,7 @@ def _check_printed(text: Text) -> None:
     """Raise InputError for an error message in place of records."""
     failed = _FAILED.search(text.content[:4096])
     if failed and not _NOTHING_THERE.search(failed[0]):
-        wrong = f"has an error of Slurm and no listing: {failed[0].strip()[:200]!r}"
-        raise InputError([Problem(f"{wrong}; run the command again", text.source)])
+        raise _failed(failed[0].strip(), text.source)
 
 
 def _check_document(document: Mapping[str, Any], source: str) -> None:
@@ -324,9 +335,12 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
     errors = document.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
     if isinstance(first, Mapping):
-        said = first.get("description") or first.get("error") or first
-        wrong = f"has an error of Slurm and no listing: {str(said)[:200]!r}"
-        raise InputError([Problem(f"{wrong}; run the command again", source)])
+        raise _failed(str(first.get("description") or first.get("error") or first), source)
+
+
+def _failed(said: str, source: str) -> InputError:
+    wrong = f"has an error of Slurm and no listing: {said[:200]!r}; run the command again"
+    return InputError([Problem(wrong, source)])
 
 
 def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:

@@ -168,11 +168,16 @@ class LimitRows:
         self.running = [job for job in seen.jobs if job.allocation]
         #: Names of the partitions with a QOS, by the QOS.
         self.partitions = {item.qos: item.name for item in seen.partitions if item.qos}
-        self._below = _accounts_below(seen.limits)
+        #: Account above each account.
+        self._above = {row.account: row.parent for row in seen.limits if not row.user}
 
     def has_account(self, row: SlurmLimit, account: str) -> bool:
         """Whether an association is that of an account or of one above it."""
-        return row.account == "root" or account in self._below.get(row.account, {row.account})
+        for _ in range(len(self._above) + 1):  # a listing may have a circle
+            if account == row.account:
+                return True
+            account = self._above.get(account, "")
+        return row.account == "root"
 
     def of(self, job: SlurmJob) -> Iterator[SlurmLimit]:
         """Yield the rows whose limits count for a job."""
@@ -289,26 +294,6 @@ def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str]]]:
         if (kind, name) not in known:
             what = f"QOS {name}" if kind == "qos" else f"account {name}"
             yield f"limits of {what}: no listing has it", jobs
-
-
-def _accounts_below(rows: Iterable[SlurmLimit]) -> dict[str, set[str]]:
-    """Return the descendants of each account, including itself."""
-    children: dict[str, set[str]] = {}
-    for row in rows:
-        if row.of == "association" and not row.user and row.account:
-            children.setdefault(row.account, set())
-            if row.parent:
-                children.setdefault(row.parent, set()).add(row.account)
-    found: dict[str, set[str]] = {}
-    for name in children:
-        inside, todo = {name}, [name]
-        while todo:
-            for child in children.get(todo.pop(), ()):
-                if child not in inside:
-                    inside.add(child)
-                    todo.append(child)
-        found[name] = inside
-    return found
 
 
 def _label(row: SlurmLimit) -> str:

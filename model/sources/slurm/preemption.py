@@ -69,8 +69,7 @@ def _waiting(
 ) -> Iterator[_WaitingThere]:
     known = {job.full_id: job for job in seen.jobs} | {job.id: job for job in seen.jobs}
     for job in pending:
-        own = known.get(job.id) or known.get(job.array_id or "")
-        if own is not None:
+        if own := known.get(job.id) or known.get(job.array_id or ""):
             inside = frozenset().union(*(nodes.get(name, set()) for name in own.partitions))
             tier = max((tiers.get(name, 1) for name in own.partitions), default=1)
             yield _WaitingThere(job, own, inside, tier)

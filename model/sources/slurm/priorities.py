@@ -9,7 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 
 from ...display import some
 from ...instance import Instance
@@ -25,18 +25,18 @@ from ...slurm_fairshare import (
     shares_of,
 )
 from ...slurm_priority import (
+    AGE_WORDS,
     CALC_PERIOD,
     MAX_AGE,
     WEIGHED_TRES,
-    AgeFactor,
     PriorityRequest,
     SizeAndPartition,
     age_factor,
 )
+from ...slurm_select import amounts_of, amounts_text, flags_of, words_of
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
-from .seen import SlurmJob, SlurmPriority, SlurmShare, SlurmState
-from .select_words import amounts_of, amounts_text, words_of
+from .seen import SlurmJob, SlurmJobSize, SlurmPriority, SlurmShare, SlurmState
 
 #: Weights that :func:`size_and_partition` needs.
 _OWN_WEIGHTS = ("PriorityWeightJobSize", "PriorityWeightPartition")
@@ -84,7 +84,8 @@ def _moving(seen: SlurmState, settings: Mapping[str, str]) -> Iterator[str]:
     if is_accounted(settings) and (weight or shares):
         times = [settings.get(name, "") for name in ("prioritymaxage", "prioritycalcperiod")]
         known = [values.clock_seconds(text) if text else 0 for text in times]
-        yield AgeFactor(weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD).text()
+        numbers = (weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD)
+        yield from map("{}={}".format, AGE_WORDS, numbers)
     if shares:
         half_life = settings.get("prioritydecayhalflife", "")
         yield FairshareRule(
@@ -146,8 +147,7 @@ def _qos_priorities(seen: SlurmState) -> dict[str, float]:
 
 def size_and_partition(instance: Instance) -> SizeAndPartition | None:
     """Return the parts that a request decides, None if priorities have unknown parts or none."""
-    own = words_of(instance).get("", {})
-    if "PriorityUnknown" in own:
+    if "PriorityUnknown" in words_of(instance.params.select_parameters)[""]:
         return None
     return request_parts(instance)
 
@@ -157,8 +157,8 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
 
     Those of which something is unknown have the weight 0.
     """
-    words = words_of(instance)
-    own = words.get("", {})
+    words = words_of(instance.params.select_parameters)
+    own = words[""]
     if any(name not in own for name in _OWN_WEIGHTS):
         return None
     hosts = instance.cluster.hosts
@@ -167,7 +167,6 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
         for name, given in words.items()
         if "PriorityJobFactor" in given
     }
-    rule_flags = frozenset(filter(None, own.get("PriorityFlags", "").split("+")))
     qos = amounts_of(own.get("PriorityQOS", ""))
     return SizeAndPartition(
         int(own["PriorityWeightJobSize"]),
@@ -180,8 +179,16 @@ def request_parts(instance: Instance) -> SizeAndPartition | None:
         {name: int(priority) for name, priority in qos.items()},
         weights := amounts_of(own.get("PriorityWeightTRES", "")),
         _totals(instance) if weights else {},
-        rule_flags,
+        flags_of(own),
     )
+
+
+def request_of(
+    size: SlurmJobSize, partition: str, minutes: int | None, qos: str, nice: int = 0
+) -> PriorityRequest:
+    """Return what the priority of a job measures."""
+    memory = (size.memory_per_node or 0.0) * size.nodes or (size.memory_per_cpu or 0.0) * size.cpus
+    return PriorityRequest(size.nodes, size.cpus, partition, memory, minutes, qos, nice)
 
 
 def _totals(instance: Instance) -> dict[str, dict[str, float]]:
@@ -202,18 +209,8 @@ def associations_of(seen: SlurmState) -> tuple[Association, ...]:
     """Return the associations, () if fairshare is not part of priorities."""
     if not weighs_fairshare(seen.settings):
         return ()
-    return tuple(
-        Association(
-            item.account,
-            item.user,
-            item.parent,
-            item.partition,
-            item.shares,
-            item.usage,
-            item.factor,
-        )
-        for item in seen.shares
-    )
+    names = [item.name for item in fields(Association)]
+    return tuple(Association(*(getattr(row, name) for name in names)) for row in seen.shares)
 
 
 def fairshare_part(instance: Instance, job: Job) -> float | None:
@@ -253,13 +250,21 @@ def set_directly(rows: Iterable[SlurmPriority]) -> frozenset[str]:
     )
 
 
-@dataclass(slots=True)
 class PriorityCheck:
     """Comparison of an instance with the priorities that Slurm printed."""
 
-    instance: Instance
-    seen: SlurmState
-    notes: Remarks
+    def __init__(self, instance: Instance, seen: SlurmState, notes: Remarks) -> None:
+        self.instance, self.seen, self.notes = instance, seen, notes
+        text = instance.params.select_parameters
+        self.rule, self.age, self.parts = (
+            fairshare_rule(text), age_factor(text), request_parts(instance),
+        )  # fmt: skip
+        self.tree = AssociationTree.of(instance.associations)
+        self.usage = [item.usage for item in instance.associations]
+        #: Shares of each association by RawUsage, () if fairshare does not count.
+        self.by_usage: Sequence[Shares] = (
+            shares_of(self.tree, self.usage, self.rule) if self.rule and self.usage else ()
+        )
 
     def run(self) -> None:
         """Add a note for each contradiction, and for each part that does not move as in Slurm."""
@@ -278,20 +283,20 @@ class PriorityCheck:
 
     def _settings(self) -> None:
         """Name the settings that no method obeys, where priorities move."""
-        settings = self.seen.settings
-        rule = fairshare_rule(self.instance.params.select_parameters)
-        touch = self.notes.touch
+        settings, touch = self.seen.settings, self.notes.touch
         if not self.instance.pending:
             return
         if weighs_fairshare(settings) and not self.seen.shares:
             touch("PriorityWeightFairshare: the part of each job stays as it is now (give sshare "
                   "-a -l -P)")  # fmt: skip
         flags = values.text(settings.get("priorityflags")).upper()
+        if "DEPTH_OBLIVIOUS" in flags:
+            touch("PriorityFlags=DEPTH_OBLIVIOUS: factors are computed as without it")
         if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
             touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")
         if not values.blank(settings.get("prioritysitefactorplugin")):
             touch("PrioritySiteFactorPlugin: the site factor of each job stays as it is now")
-        if rule is None:
+        if self.rule is None:
             return
         reset = values.text(settings.get("priorityusageresetperiod")).upper()
         if reset not in ("", "NONE"):
@@ -323,24 +328,20 @@ class PriorityCheck:
 
     def _below(self, rows: Sequence[SlurmShare]) -> list[str]:
         """Return the pending jobs that one of these associations bills."""
-        tree = AssociationTree.of(self.instance.associations)
-        numbers = {tree.find(row.account, row.user, row.partition) for row in rows}
+        numbers = {self.tree.find(row.account, row.user, row.partition) for row in rows}
         return [
             job.id
             for job in self.instance.pending
-            if (own := association_of(tree, job)) is not None
-            and not numbers.isdisjoint(tree.chain(own))
+            if (own := association_of(self.tree, job)) is not None
+            and not numbers.isdisjoint(self.tree.chain(own))
         ]
 
     def _shares(self) -> None:
         """Compare sshare with what its own shares and usage give."""
-        rule = fairshare_rule(self.instance.params.select_parameters)
-        if rule is None or not self.instance.associations:
+        rule, tree, usage = self.rule, self.tree, self.usage
+        if rule is None or not usage:
             return
-        tree = AssociationTree.of(self.instance.associations)
-        usage = [item.usage for item in self.instance.associations]
         computed = shares_of(tree, usage, rule, _printed_accounts(self.seen.shares, rule))
-        by_usage = shares_of(tree, usage, rule)
         alone = [job.id for job in self.instance.pending if association_of(tree, job) is None]
         if alone:
             self.notes.touch(
@@ -351,7 +352,7 @@ class PriorityCheck:
         for number, row in enumerate(self.seen.shares):
             above = tree.compared_under[number]
             late = self._late(rule, 0.0 if above is None else usage[above])
-            text = _contradiction(row, computed[number], by_usage[number], rule, late)
+            text = _contradiction(row, computed[number], self.by_usage[number], rule, late)
             if text:
                 wrong.append((row, text))
         if not wrong:
@@ -377,13 +378,13 @@ class PriorityCheck:
         for row in self.seen.priorities:
             rows[row.job].append(row)
         found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        known = _Computed(self.instance, self.seen)
+        by_id = {job.id: job for job in self.instance.pending}
         fixed = set_directly(self.seen.priorities)
         ids_of = self._ids()
         for job in self.seen.jobs:
             ids = ids_of.get(job.full_id, []) if "pending" in job.state else []
             for row in rows.get(job.id, ()) if ids else ():
-                sums = () if job.id in fixed else known.differences(job, ids[0], row)
+                sums = () if job.id in fixed else self._differences(job, by_id[ids[0]], row)
                 for column, text in (*_of_total(job, row, is_set=job.id in fixed), *sums):
                     found[column] += [(name, text) for name in ids]
         for column, items in found.items():
@@ -391,6 +392,47 @@ class PriorityCheck:
             self.notes.touch(
                 f"sprio contradicts {column} of {some(jobs)}: {items[0][1]}", jobs, count=len(jobs)
             )
+
+    def _differences(
+        self, job: SlurmJob, own: Job, row: SlurmPriority
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the columns whose printed part is not the computed one."""
+        partition = row.partition or (job.partitions[0] if job.partitions else "")
+        computed = dict(self._of_request(job, partition))
+        if self.by_usage and self.rule is not None:
+            number = self.tree.find(own.project.partition("/")[0], own.user, partition)
+            if number is not None:
+                # sshare has been compared with the formula; the classic one lags behind usage.
+                printed_factor = self.seen.shares[number].factor
+                factor = self.by_usage[number].factor if printed_factor is None else printed_factor
+                computed["FAIRSHARE"] = self.rule.weight * (factor or 0.0)
+        for column, value in computed.items():
+            printed = row.tres if column == "TRES" else row.parts.get(column)
+            if printed is not None and abs(printed - value) > _ROUNDING:
+                yield column, f"{column} {printed}, computed {round(value)}"
+        yield from self._of_age(own, row)
+
+    def _of_request(self, job: SlurmJob, partition: str) -> Iterator[tuple[str, float]]:
+        if self.parts is None or (job.size.all_memory and self.parts.tres_weights):
+            return
+        minutes = int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None
+        request = request_of(job.size, partition, minutes, job.qos)
+        for column, part in self.parts.parts(request).items():
+            if column == "QOS" and job.qos not in self.parts.qos:
+                continue
+            if column == "TRES" and not self.parts.tres_weights:
+                continue
+            yield column, float(part)
+
+    def _of_age(self, job: Job, row: SlurmPriority) -> Iterator[tuple[str, str]]:
+        """Yield an AGE that no instant within a PriorityCalcPeriod before now explains."""
+        printed = row.parts.get("AGE")
+        if self.age is None or printed is None or job.dependency:
+            return
+        most = self.age.part(job, 0) + _ROUNDING
+        least = self.age.part(job, -self.age.period) - _ROUNDING
+        if not least <= printed <= most:
+            yield "AGE", f"AGE {printed}, computed {most - _ROUNDING}"
 
 
 def _printed_accounts(rows: Sequence[SlurmShare], rule: FairshareRule) -> dict[int, float]:
@@ -427,12 +469,6 @@ def _contradiction(
     printed = row.effective_usage
     if printed is not None and abs(printed - by_usage.effective_usage) > _DIGITS + late:
         return f"EffectvUsage {printed:g}, computed {by_usage.effective_usage:.6f},"
-    level = row.level
-    if level and math.isfinite(level) and printed:
-        # LevelFS is NormShares / EffectvUsage, each printed with six digits.
-        computed = own.norm_shares / printed
-        if abs(level - computed) > _DIGITS * (1 + (1 + computed) / printed):
-            return f"LevelFS {level:g}, computed {computed:.6f},"
     return ""
 
 
@@ -455,69 +491,3 @@ def _of_total(job: SlurmJob, row: SlurmPriority, *, is_set: bool) -> Iterator[tu
             yield "itself in PRIORITY", f"PRIORITY {row.priority}, the parts are {total}"
     if len(job.partitions) == 1 and job.priority and abs(job.priority - row.priority) > _ROUNDING:
         yield "squeue in the priority", f"PRIORITY {row.priority}, squeue prints {job.priority}"
-
-
-class _Computed:
-    """Parts of priorities as they are computed."""
-
-    def __init__(self, instance: Instance, seen: SlurmState) -> None:
-        self._seen = seen
-        self._parts = request_parts(instance)
-        self._age = age_factor(instance.params.select_parameters)
-        self._rule: FairshareRule | None = fairshare_rule(instance.params.select_parameters)
-        self._tree = AssociationTree.of(instance.associations)
-        usage = [item.usage for item in instance.associations]
-        self._shares: Sequence[Shares] = (
-            shares_of(self._tree, usage, self._rule) if self._rule and usage else ()
-        )
-        self._by_id = {job.id: job for job in instance.pending}
-
-    def differences(
-        self, job: SlurmJob, name: str, row: SlurmPriority
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the columns whose printed part is not the computed one."""
-        own = self._by_id[name]
-        partition = row.partition or (job.partitions[0] if job.partitions else "")
-        computed = dict(self._of_request(job, partition))
-        if self._shares and self._rule is not None:
-            number = self._tree.find(own.project.partition("/")[0], own.user, partition)
-            if number is not None:
-                # sshare has been compared with the formula; the classic one lags behind usage.
-                printed_factor = self._seen.shares[number].factor
-                factor = self._shares[number].factor if printed_factor is None else printed_factor
-                computed["FAIRSHARE"] = self._rule.weight * (factor or 0.0)
-        for column, value in computed.items():
-            printed = row.tres if column == "TRES" else row.parts.get(column)
-            if printed is not None and abs(printed - value) > _ROUNDING:
-                yield column, f"{column} {printed}, computed {round(value)}"
-        yield from self._of_age(own, row)
-
-    def _of_request(self, job: SlurmJob, partition: str) -> Iterator[tuple[str, float]]:
-        if self._parts is None or (job.size.all_memory and self._parts.tres_weights):
-            return
-        size = job.size
-        memory = size.memory_per_node
-        request = PriorityRequest(
-            size.nodes,
-            size.cpus,
-            partition,
-            size.nodes * memory if memory else size.cpus * (size.memory_per_cpu or 0.0),
-            int(job.limit / 60) if job.limit and math.isfinite(job.limit) else None,
-            job.qos,
-        )
-        for column, part in self._parts.parts(request).items():
-            if column == "QOS" and job.qos not in self._parts.qos:
-                continue
-            if column == "TRES" and not self._parts.tres_weights:
-                continue
-            yield column, float(part)
-
-    def _of_age(self, job: Job, row: SlurmPriority) -> Iterator[tuple[str, str]]:
-        """Yield an AGE that no instant within a PriorityCalcPeriod before now explains."""
-        printed = row.parts.get("AGE")
-        if self._age is None or printed is None or job.dependency:
-            return
-        most = self._age.part(job, 0) + _ROUNDING
-        least = self._age.part(job, -self._age.period) - _ROUNDING
-        if not least <= printed <= most:
-            yield "AGE", f"AGE {printed}, computed {most - _ROUNDING}"

@@ -59,12 +59,12 @@ class Requested:
     @property
     def res_req(self) -> tuple[str, ...]:
         """Return the requirement strings, () if there is none."""
-        parts = [f"select[{' && '.join(self.selects)}]"] if self.selects else []
-        parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
-        parts += [f"span[{self.span}]"] if self.span else []
-        parts += [f"cu[{self.units}]"] if self.units else []
-        parts += [f"same[{self.same}]"] if self.same else []
-        return (" ".join(parts),) if parts else ()
+        sections = (
+            ("select", " && ".join(self.selects)), ("rusage", ":".join(self.uses)),
+            ("span", self.span), ("cu", self.units), ("same", self.same),
+        )  # fmt: skip
+        text = " ".join(f"{name}[{content}]" for name, content in sections if content)
+        return (text,) if text else ()
 
 
 def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
@@ -112,6 +112,9 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     ):
         if asked and any(amount and asked > amount for amount in most):
             found.omit(f"the most memory of a {what} in its partition ({asked:g} MB are more)")
+    most_time = max((item.max_time or math.inf for item in listed), default=math.inf)
+    if (job.min_limit or job.limit or 0) > most_time:
+        found.omit("its time limit is above that of its partition: Slurm does not start it")
     nodes = min((item.max_nodes for item in listed if item.max_nodes), default=None)
     if nodes is None or (size.max_nodes or size.tasks) <= nodes:
         return size

@@ -23,7 +23,7 @@ from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
-from .priorities import fairshare_part, size_and_partition
+from .priorities import fairshare_part, request_of, size_and_partition
 from .requests import licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobSize
 from .several_partitions import BEHIND_LEFT, planned_in_first
@@ -380,11 +380,7 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     per_task = _read(found, "cpus-per-task", _count, 1)
     memory = _read(found, "mem", _megabytes)
     by_cpu = _read(found, "mem-per-cpu", _megabytes)
-    gpus = {"gpu": found.given["gpus-per-node"]} if "gpus-per-node" in found.given else {}
-    per_node_gres = values.gres(found.given.get("gres", ""))
-    per_node_gres |= _gpus(gpus.get("gpu", ""))
-    one_thread = found.given.get("threads-per-core") == "1"
-    one_thread = one_thread or found.given.get("hint") == "nomultithread"
+    given = found.given
     return SlurmJobSize(
         cpus=tasks * per_task,
         tasks=tasks,
@@ -396,15 +392,15 @@ def _size(found: SbatchLine) -> SlurmJobSize:
         memory_per_cpu=by_cpu,
         memory_per_gpu=_read(found, "mem-per-gpu", _megabytes),
         all_memory=memory == 0,
-        gres_per_node=per_node_gres,
-        gres_per_job=_gpus(found.given.get("gpus", "")),
-        gres_per_task=_gpus(found.given.get("gpus-per-task", "")),
-        one_thread=one_thread,
+        gres_per_node=values.gres(given.get("gres", "")) | _gpus(given.get("gpus-per-node", "")),
+        gres_per_job=_gpus(given.get("gpus", "")),
+        gres_per_task=_gpus(given.get("gpus-per-task", "")),
+        one_thread=given.get("threads-per-core") == "1" or given.get("hint") == "nomultithread",
     )
 
 
 def _megabytes(text: str) -> float:
-    size = values.megabytes(text)
+    size = values.amount_of(text)
     if size is None:
         raise ValueError(f"must be a size such as 4000M or 4G, not {text!r}")
     return size
@@ -412,14 +408,10 @@ def _megabytes(text: str) -> float:
 
 def _gpus(text: str) -> dict[str, int]:
     """Return ``2`` or ``a100:2`` of --gpus as generic resources."""
-    found: dict[str, int] = {}
-    for part in filter(None, text.split(",")):
-        kind, colon, count = part.rpartition(":")
-        name = f"gpu:{kind}" if colon else "gpu"
-        if not count.isdigit():
-            raise ValueError(f"must be GPUs such as 2 or a100:2, not {text!r}")
-        found[name] = found.get(name, 0) + int(count)
-    return found
+    parts = [part for part in text.split(",") if part]
+    if not all(re.fullmatch(r"(?:.*:)?\d{1,9}", part) for part in parts):
+        raise ValueError(f"must be GPUs such as 2 or a100:2, not {text!r}")
+    return values.gres(",".join(f"gpu:{part}" for part in parts))
 
 
 def _places(found: SbatchLine) -> dict[str, Any]:
@@ -473,7 +465,7 @@ def _job_of(
         omitted.append(
             "the other components of the heterogeneous job: its first component is planned alone"
         )
-    if "hold" in given:
+    if "hold" in given or given.get("priority") == "0":
         omitted.append("--hold: it starts once it is released")
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
@@ -543,18 +535,13 @@ def _requested(
 ) -> PriorityRequest | None:
     """Return what the priority measures, None if something that counts is not known."""
     partition = partitions_of(instance, job.queue)[0]
-    memory = (size.memory_per_node or 0.0) * size.nodes
-    memory = memory or (size.memory_per_cpu or 0.0) * size.cpus
     qos = found.given.get("qos", "normal")
-    if (parts.qos_weight and qos not in parts.qos) or ("mem" in parts.tres_weights and not memory):
-        return None
     queues = [queue for queue in instance.queues if queue.name == partition]
     limit = job.run_limit or (queues[0].run_limit if queues else None)
-    return PriorityRequest(
-        size.nodes, size.cpus, partition, memory,
-        None if limit is None or limit == NO_RUN_LIMIT else limit // 60, qos,
-        _read(found, "nice", _nice, 0),
-    )  # fmt: skip
+    minutes = None if limit is None or limit == NO_RUN_LIMIT else limit // 60
+    request = request_of(size, partition, minutes, qos, _read(found, "nice", _nice, 0))
+    lacks_memory = "mem" in parts.tres_weights and not request.memory
+    return None if lacks_memory or (parts.qos_weight and qos not in parts.qos) else request
 
 
 def _nice(text: str) -> int:

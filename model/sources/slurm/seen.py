@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...slurm_fairshare import Association
 from ..lsf_state.ignored import IgnoredFiles
 
 
@@ -192,8 +193,9 @@ class SlurmPartition:
     tier: int = 1
     #: "NO", "YES:4", "FORCE:1", "EXCLUSIVE".
     sharing: str = "NO"
-    #: Whether pending jobs of the partition are started.
+    #: Whether pending jobs of the partition are started, and whether it accepts new ones.
     up: bool = True
+    open: bool = True
     #: Default memory (MB) for each node, None if not set.
     memory_per_node: float | None = None
     #: Default memory (MB) for each CPU, None if not set.
@@ -250,6 +252,8 @@ class SlurmLicence:
     total: float
     used: float
     reserved: float
+    #: Number of a remote licence that are in use elsewhere beyond the part of this cluster.
+    deficit: float = 0.0
     #: Nodes of the layer of a hierarchical resource, "" if all nodes share the licences.
     nodes: str = ""
 
@@ -273,29 +277,13 @@ class SlurmLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmShare:
-    """One row of sshare: an account, or a user of an account."""
+class SlurmShare(Association):
+    """One row of sshare: an association, and what follows from its shares and usage."""
 
-    #: Name of the account.
-    account: str
-    #: Name of the user, "" if the row is the account's own.
-    user: str = ""
-    #: Name of the parent account, "" if none or if the row is a user's.
-    parent: str = ""
-    #: Partition of the association, "" if it counts for all.
-    partition: str = ""
-    #: RawShares, None if they are the parent's.
-    shares: int | None = None
-    #: RawUsage: billed TRES times seconds.
-    usage: float = 0.0
     #: NormShares, None if not printed.
     norm_shares: float | None = None
     #: EffectvUsage, None if not printed.
     effective_usage: float | None = None
-    #: FairShare, None if not printed.
-    factor: float | None = None
-    #: LevelFS, None if not printed.
-    level: float | None = None
     #: GrpTRESMins, "" without a limit.
     minutes: str = ""
     #: Input and row, as messages name them.

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import InputError, Problem
 from .. import slurm_values as values
 from ..lsf_state.values import Text
-from .fields import SHARES, RecordKind, SlurmRecord
+from .fields import SHARES, SlurmRecord
 from .records import with_parents
 from .seen import SlurmPriority, SlurmShare
 
@@ -59,7 +59,23 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
     if missing:
         wrong = f"has no column {', '.join(missing)}"
         raise InputError([Problem(f"{wrong}; give sshare -a -l -P", f"{text.source}:{at + 1}")])
-    yield from _with_parents("share", text.source, named, rows)
+    tables, places = [], []
+    for number, cells in rows:
+        where = f"{text.source}:{number}"
+        if len(cells) < len(named):
+            wrong = f"has not one value for each of its {len(named)} columns"
+            raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
+        fields = dict(zip(named, cells, strict=False))
+        for column in ("Account", "User"):
+            if fields[column].rstrip().endswith("+"):
+                wrong = f"{column}: {fields[column].strip()!r} is truncated"
+                raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
+        tables.append(fields)
+        places.append(where)
+    for where, (parent, row) in zip(places, with_parents(tables, "Account", "User"), strict=True):
+        found: dict[str, Any] = {key: cell.strip() for key, cell in row.items()}
+        found |= {"Parent": parent} if parent else {}
+        yield SlurmRecord("share", found, is_text=True, where=where)
 
 
 def _column(name: str) -> str:
@@ -72,29 +88,6 @@ def _cells(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     if any(len(line) > end and line[end] != " " for end in ends[:-1]):
         return []
     return [line[begin:end] for begin, end in spans]
-
-
-def _with_parents(
-    kind: RecordKind, source: str, names: Sequence[str], rows: Sequence[tuple[int, list[str]]]
-) -> Iterator[SlurmRecord]:
-    """Yield records with the parents of accounts."""
-    tables, places = [], []
-    for number, cells in rows:
-        where = f"{source}:{number}"
-        if len(cells) < len(names):
-            wrong = f"has not one value for each of its {len(names)} columns"
-            raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
-        fields = dict(zip(names, cells, strict=False))
-        for column in ("Account", "User"):
-            if fields.get(column, "").rstrip().endswith("+"):
-                wrong = f"{column}: {fields[column].strip()!r} is truncated"
-                raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
-        tables.append(fields)
-        places.append(where)
-    for where, (parent, row) in zip(places, with_parents(tables, "Account", "User"), strict=True):
-        found: dict[str, Any] = {key: cell.strip() for key, cell in row.items()}
-        found |= {"Parent": parent} if parent else {}
-        yield SlurmRecord(kind, found, is_text=True, where=where)
 
 
 def shares_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
@@ -127,18 +120,14 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         account, user, parent = (above, name, "") if is_user else (name, "", above)
     if not account:
         raise ValueError("a row without an account")
-    factor = _fraction(get("factor"))
+    factor = values.number(get("factor"))
     return SlurmShare(
+        **record.facts(),
         account=account,
         user=user,
         parent=parent,
-        partition=values.text(get("partition")),
         shares=_shares(get("shares"), is_root=account == "root" and not user),
-        usage=values.number(get("usage")) or 0.0,
-        norm_shares=_fraction(get("part of shares")),
-        effective_usage=_fraction(get("effective usage")),
         factor=factor if user else None,
-        level=_fraction(get("level")),
         minutes=_minutes(get("GrpTRESMins")),
         where=record.where,
     )
@@ -152,21 +141,6 @@ def _shares(value: Any, *, is_root: bool) -> int | None:
         return None
     found = values.whole(value)
     return None if found == _OF_PARENT else found or 0
-
-
-def _fraction(value: Any) -> float | None:
-    """Return a printed fraction, infinity for ``inf``, None if there is none."""
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if word in ("inf", "infinity"):
-            return math.inf
-        try:
-            return float(word) if word else None
-        except ValueError:
-            raise ValueError(f"must be a number such as 0.25 or inf, not {value!r}") from None
-    if isinstance(value, float):
-        return value
-    return values.number(value)
 
 
 def _minutes(value: Any) -> str:
@@ -216,18 +190,13 @@ def _with_factor(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
     a second has not.
     """
     places = [n for n, name in enumerate(names) if name == "PARTITION"]
-    found = list(names)
-    if not places or not rows:
-        return found
-
-    def numeric(place: int) -> bool:
-        return all(place < len(row) and row[place].lstrip("-").isdigit() for row in rows)
-
-    named = next((place for place in places if not numeric(place)), places[0])
-    for place in places:
-        if place != named or (len(places) == 1 and numeric(place)):
-            found[place] = "PARTITION_factor"
-    return found
+    numeric = [
+        place
+        for place in places
+        if all(place < len(row) and row[place].lstrip("-").isdigit() for row in rows)
+    ]
+    factors = numeric[1:] if numeric == places and len(places) > 1 else numeric
+    return [f"{name}_factor" if n in factors and rows else name for n, name in enumerate(names)]
 
 
 def priority_of(record: SlurmRecord) -> SlurmPriority:

@@ -20,13 +20,13 @@ from ...display import some
 from ...formats.source_text import parse
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from ...slurm_select import words_of
 from ...slurm_setting_keys import loop_number
 from ...slurm_version import PARTS_OF_TASKS, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .priorities import priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
-from .select_words import words_of
 from .several_partitions import PartitionGroups
 
 #: Type of the units that are leaf switches.
@@ -178,17 +178,19 @@ def is_matching(resource: str) -> bool:
 
 #: A name in an expression of --constraint.
 FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
-#: States of a node that is down; of one that an administrator has closed; of one that is going.
+#: States of a node that is down, of one that an administrator has closed, of one that takes jobs.
 _DOWN = frozenset(
     {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
      "powering_down", "power_down", "perfctrs", "inval"}
 )  # fmt: skip
 _CLOSED = frozenset(
-    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued",
-     "blocked", "external"}
+    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued"}
+)
+_OPEN = frozenset(
+    {"idle", "mixed", "allocated", "alloc", "completing", "planned", "reserved", "cloud", "resume",
+     "undrain", "net", "powered_down", "powering_up", "power_up", "reboot_canceled",
+     "dynamic_norm", "dynamic_future"}
 )  # fmt: skip
-#: Of these, one that a job with Exclusive=topo holds, and one that Slurm does not schedule itself.
-_UNSCHEDULED = frozenset({"blocked", "external"})
 #: Network topologies that decide nothing.
 _FLAT = ("", "(null)", "default", "none", "flat")
 #: The load index that carries Slurm's Weight, by which lighter nodes come first.
@@ -428,7 +430,7 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
             f"node {node.name} has GPUs of several types ({', '.join(models)}): any of them suit",
             hosts=(node.name,), resources=("gpu",),
         )  # fmt: skip
-    for word in _UNSCHEDULED & set(node.state):
+    for word in sorted(set(node.state) - _DOWN - _CLOSED - _OPEN):
         notes.touch(f"node {node.name} is {word.upper()}: taken as closed", hosts=(node.name,))
     for what, value in node.named:
         notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
@@ -448,10 +450,9 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
 def status_of(node: SlurmNode) -> str:
     """Return the state of a node as a bhosts status."""
     words = set(node.state)
-    cloud = "powered_down" in words and not words & (_DOWN | _CLOSED)
-    if words & _DOWN and not cloud:
+    if words & _DOWN:
         return "unavail"
-    return "closed_Adm" if words & _CLOSED else "ok"
+    return "closed_Adm" if words - _OPEN else "ok"
 
 
 def _named(seen: SlurmState) -> Iterable[str]:
@@ -500,6 +501,8 @@ def _queue(
             f"no input describes {some(n for n in names if n not in everything)} of partition "
             f"{item.name}", queues=(item.name,)
         )  # fmt: skip
+    if not names:
+        notes.touch(f"that partition {item.name} has no nodes", queues=(item.name,))
     for what, value in item.named:
         only = ("gpu",) if what == "defaults of gres" else ()
         notes.touch(
@@ -511,7 +514,7 @@ def _queue(
             f"OverSubscribe={item.sharing} of partition {item.name}: its jobs are taken to share "
             "no CPU", queues=(item.name,),
         )  # fmt: skip
-    most, default = _limit(item.max_time), _limit(item.default_time)
+    most, default = map(values.finite_seconds, (item.max_time, item.default_time))
     return Queue(
         item.name,
         priority=item.tier,
@@ -523,12 +526,9 @@ def _queue(
         resource_reserve=FOR_EVER,
         host_slots=item.cpus_per_node,
         active=item.up,
+        open=item.open,
         res_req=order,
     )
-
-
-def _limit(seconds: float | None) -> int | None:
-    return None if seconds is None or math.isinf(seconds) or not seconds else int(seconds)
 
 
 def select_text(facts: SlurmSite) -> str:
@@ -560,8 +560,8 @@ def _memory_words(prefix: str, of: SlurmSite | SlurmPartition) -> list[str]:
 
 def site_of(instance: Instance) -> SlurmSite:
     """Return the facts of an instance that was made from Slurm's output."""
-    words = words_of(instance)
-    own = words.get("", {})
+    words = words_of(instance.params.select_parameters)
+    own = words[""]
     hosts = instance.cluster.hosts
     nodes = {host.name: _node_of_host(host) for host in hosts}
     threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)

@@ -539,7 +539,7 @@ _SLURM_RECONFIGURED = "scontrol reconfigure"
 def in_family_words(instance: Instance, probes: Iterable[Probe]) -> Iterator[Probe]:
     """Yield probes in the words of the instance's scheduler; of LSF as they are."""
     for probe in probes:
-        found = _in_words(instance, probe) if instance.params.of_slurm else probe
+        found = _in_words(instance, probe) if instance.params.scheduler.has_own_words else probe
         if found is not None:
             yield found
 

@@ -356,7 +356,7 @@ def page_of(instance: Instance, found: Diagnosis) -> Page:
     page = Page(
         _answer(found), verdicts, tuple(_notes(clock, found, verdicts)), tuple(_facts(found))
     )
-    spoken: Page = _in_words(instance, page) if instance.params.of_slurm else page
+    spoken: Page = _in_words(instance, page) if instance.params.scheduler.has_own_words else page
     return spoken
 
 

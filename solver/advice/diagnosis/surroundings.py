@@ -368,10 +368,10 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     yield from _memory(instance, job)
     if job.gpu:
         yield _without_option(job, "resource", "GPUs, not for slots", f"-gpu {job.gpu}", gpu="")
-    if job.hosts and not instance.params.of_slurm:
+    if job.hosts and not instance.params.scheduler.has_own_words:
         named = f"-m {' '.join(item.name for item in job.hosts)}"
         yield _without_option(job, "requirement", "the hosts that it names", named, hosts=())
-    if job.exclusive and not instance.params.of_slurm:
+    if job.exclusive and not instance.params.scheduler.has_own_words:
         yield _without_option(
             job, "requirement", "hosts without any other job", "-x", exclusive=False
         )
