@@ -71,13 +71,6 @@ def test_limits_of_accounts_alone() -> None:
     assert _asked(found, "-A zz", "ann") == ("zz", ("limits of --account zz",))
 
 
-def test_without_limits_only_a_qos_that_nothing_describes_is_named() -> None:
-    """Would find: `--qos X` on a cluster whose listings have no QOS, dropped in silence."""
-    found = replace(_limited(JOBS), limits=())
-    assert _asked(found, "", "ann") == _asked(found, "-A default", "ann") == ("default", ())
-    assert _asked(found, "-A x -q y", "ann") == ("x/y", ("limits of --account x --qos y",))
-
-
 def test_the_limit_of_a_default_qos_holds_a_new_job() -> None:
     """One job of a user at a time: it waits for the first, as with the QOS given."""
     found = _limited(JOBS)
