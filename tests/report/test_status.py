@@ -128,7 +128,7 @@ def test_it_is_green_where_all_start_as_early_as_they_can() -> None:
     jobs = tuple(replace(row, proved=False) for row in pool.comparison.jobs)
     unproved = replace(pool, comparison=replace(pool.comparison, jobs=jobs))
     assert status_of(unproved).parts == (
-        "All 3 jobs start as early as the plan has them",
+        "All 3 jobs start as early as in the plan",
         "0 of 3 proved",
     )
     empty = compared(replace(report.instance, pending=()))
