@@ -56,9 +56,9 @@ def test_a_circle_never_starts(method: Method) -> None:
 @pytest.mark.parametrize(
     ("condition", "start", "named"),
     [
-        ("exit(1)", 200, "whether a job fails"),
-        ("post_err(1) && done(1)", 200, "whether a job fails"),
-        ("exit(1, != 0) || done(1)", 200, "whether a job fails"),
+        ("exit(1)", 200, "failures of jobs"),
+        ("post_err(1) && done(1)", 200, "failures of jobs"),
+        ("exit(1, != 0) || done(1)", 200, "failures of jobs"),
         ('external(1, "ok")', 0, "external()"),
         ("!done(1)", 0, "'!' in start conditions"),
         ("done(77)", 0, "on unknown jobs"),

@@ -363,7 +363,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     )
     if jobs and not any(job.status for job in jobs):
         reading.at(f"job {jobs[0].id}", jobs[0].line)
-        reading.wrong("has no known Status, and no other job has one")
+        reading.wrong("has no known status, and no other job has one")
     reading.once("job", [(job.id, job.line) for job in jobs])
     for job in jobs:
         if job.unknown and job.status not in WAITING:
@@ -427,7 +427,7 @@ def _of_json(
         reading.at(f"RECORDS[{number - 1}]")
         if "ERROR" in record and "STAT" not in record:
             if not others:
-                reading.wrong(f"holds no job: {record['ERROR']}")
+                reading.wrong(f"contains no job: {record['ERROR']}")
             notes.append(f"{text.source}: bjobs reports for one job only: {record['ERROR']}")
             continue
         id = _id(pick(record, *columns("id")), pick(record, *columns("index in its array")))

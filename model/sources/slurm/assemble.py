@@ -122,9 +122,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         notes.touch(text)
     facts = facts_of(seen, notes)
     for kind, names in sorted(seen.unknown.items()):
-        notes.touch(
-            f"fields of a {kind} that no version up to {LAST_READ} has: {some(sorted(names))}"
-        )
+        notes.touch(f"{kind} fields that no version up to {LAST_READ} has: {some(sorted(names))}")
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -312,7 +310,8 @@ class _SlurmJobs:
             over = count - self.facts.nodes[name].cpus
             if over > 0:
                 self.notes.touch(
-                    f"running jobs use {count} CPUs of {name}, which has {count - over}: taken as "
+                    f"running jobs use {count} CPUs of {name}, which has {count - over}: treated "
+                    f"as "
                     "all in use until the last of them ends",
                     hosts=(name,),
                 )
@@ -459,7 +458,7 @@ class _SlurmJobs:
         notes += self.reservations.notes_on(seen)
         if seen.het:
             notes.append(
-                f"that the components of heterogeneous job {seen.het} start together: each is "
+                f"the common start of the components of heterogeneous job {seen.het}: each is "
                 f"planned separately, as in a cycle of Slurm"
             )
         group = self.groups.of(seen)

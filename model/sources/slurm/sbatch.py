@@ -63,7 +63,7 @@ def project_of_new(
 
 
 def _guessed(option: str, value: str) -> str:
-    taken = f", taken as {value}" if value else ""
+    taken = f", treated as {value}" if value else ""
     return f"limits of its {option} (--{option} is not given{taken})"
 
 

@@ -263,13 +263,13 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     kinds = {word.lower() for word in settings.get("selecttypeparameters", "").split(",") if word}
     if not seen.settings:
         notes.touch(
-            "no input has SelectType and SelectTypeParameters: taken as select/cons_tres with "
+            "no input has SelectType and SelectTypeParameters: treated as select/cons_tres with "
             "CR_Core_Memory (give scontrol show config)"
         )
         select, kinds = "select/cons_tres", {"cr_core_memory"}
     scheduler = settings.get("schedulertype", "")
     if not values.blank(scheduler) and not scheduler.endswith("/backfill"):
-        notes.touch(f"SchedulerType={scheduler}: taken as sched/backfill")
+        notes.touch(f"SchedulerType={scheduler}: treated as sched/backfill")
     words = {part for word in kinds for part in word.split("_")}
     shapes = Counter((node.cores_per_socket, node.threads) for node in seen.nodes)
     cores, threads = shapes.most_common(1)[0][0] if shapes else (1, 1)
@@ -431,7 +431,7 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
             hosts=(node.name,), resources=("gpu",),
         )  # fmt: skip
     for word in sorted(set(node.state) - _DOWN - _CLOSED - _OPEN):
-        notes.touch(f"node {node.name} is {word.upper()}: taken as closed", hosts=(node.name,))
+        notes.touch(f"node {node.name} is {word.upper()}: treated as closed", hosts=(node.name,))
     for what, value in node.named:
         notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
     return Host(
