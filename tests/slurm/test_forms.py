@@ -51,7 +51,7 @@ def test_inert_fields_take_no_proof(form: str) -> None:
     more = {"container_id": "c", "failed_node": "n9", "flags": ["CRON_JOB"]}
     texts = texts_with(form, 10, INERT, **more)
     texts["nodes.txt"] = texts["nodes.txt"].replace(
-        "Weight=1", "BcastAddr=n CpuBind=cores RestrictedCoresPerGPU=x TLSCertTokenSet=no Weight=1"
+        "Weight=1", "BcastAddr=n CpuBind=cores TLSCertTokenSet=no Weight=1"
     )
     texts["partition.txt"] = texts["partition.txt"].replace(
         "State=UP", "PowerDownOnIdle=NO State=UP"
