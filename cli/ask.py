@@ -353,7 +353,7 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     if missing := answer.elements - len(whole.elements):
         parts.append(f"{missing} without a start")
     if whole.last.waits_for and whole.last.start != whole.first.start:
-        parts.append(f"the last waits: {whole.last.waits_for}")
+        parts.append(f"the last element waits: {whole.last.waits_for}")
     return f"{answer.elements} elements: {'; '.join(filter(None, parts))}"
 
 

@@ -80,7 +80,7 @@ class PastOfPool:
         if of_lsf and self.procs is None:
             size = found.workload.max_procs
             print_note(
-                f"{self.log}: {size} slots were in use at most: this is the size of the pool "
+                f"{self.log}: {size} slots were in use at most, so the pool has this size "
                 f"(--procs sets another)"
             )
         counted = without_preceding(found)
@@ -146,7 +146,7 @@ class Sampling:
     """Number and choice of the jobs in a backtest; fields of ``solver.forecast.backtest``."""
 
     questions: int = option(300, "Number of past jobs to forecast.", min=1)
-    samples: int = option(100, "Number of samples for each of them.", min=1, max=MAX_SAMPLES)
+    samples: int = option(100, "Number of samples for each job.", min=1, max=MAX_SAMPLES)
     seed: int = option(0, "The same seed gives the same answer on any machine.")
     workers: int = option(1, "Number of processes; the answer does not depend on it.", min=1)
 
@@ -154,7 +154,7 @@ class Sampling:
 #: Help texts of options that mean one thing on a pool and another on the hosts of an instance.
 OF_POOL = {
     "policy": f"Policy of the pool: {POLICIES}. Default: easy.",
-    "procs": "Processors. Default: the log's MaxProcs; of LSF's logs the most ever in use.",
+    "procs": "Processors. Default: the log's MaxProcs; for LSF's logs, the maximum in use.",
 }
 OF_HOSTS = (
     "Instance whose hosts and queues run the log (SWF, lsb.acct) in the scheduler loop, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
 _ALL = Selection()
 #: Maximum width of a comparison without allocations, and of a reason in it, in characters.
 MAX_WIDTH, MAX_REASON = 100, 32
-#: Lengths of the reasons in a terminal that is too narrow for whole ones.
+#: Lengths of the lines of reasons, two each, in a terminal that is too narrow for one.
 _SHORTER = (26, 20, 14)
+#: A number before the end of a truncated text, with the word that joins it.
+_LAST_NUMBER = re.compile(r",?(?:\s+and)?\s+\d[\d,.:]* …$")
 #: Key of the marks of starts as configured.
 CONFIGURED = "configured"
 #: Keys of a job whose values are records.
@@ -76,7 +79,7 @@ def comparison_output(
 
 def _column(title: str, *, right: bool = False, marked: bool = False) -> Column:
     line = int(title in ("WAITS FOR", "FREE WHEN"))
-    return Column(title, line=line, whole=True, right=right, marked=marked)
+    return Column(title, line=line, right=right, marked=marked)
 
 
 @dataclass(frozen=True)
@@ -320,10 +323,10 @@ def _times(comparison: Comparison) -> Iterator[int | None]:
 
 
 def _with_cells(row: Shown, chosen: Sequence[int], length: int) -> Shown:
-    """Return a row with the chosen cells; length: of its reason, the last one, in characters."""
+    """Return a row with the chosen cells; length: of a line of its reason, the last one."""
     *cells, reason = (row.row.cells[n] for n in chosen)
     if length < MAX_REASON:
-        reason = _truncated(reason, length)
+        reason = _truncated(reason, length, lines=2)
     return replace(row, row=replace(row.row, cells=(*cells, reason)))
 
 
@@ -358,9 +361,11 @@ def _why_possible(row: ComparedJob) -> str:
     return row.condition or row.waits_for or row.held_back
 
 
-def _truncated(text: str, length: int = MAX_REASON) -> str:
-    short = textwrap.shorten(text, length, placeholder=" …")
-    return f"{text[: length - 1]}…" if short == "…" else short
+def _truncated(text: str, length: int = MAX_REASON, lines: int = 1) -> str:
+    """Return the beginning of a text in at most `lines` lines; its last word is not a number."""
+    short = "\n".join(textwrap.wrap(text, length, max_lines=lines, placeholder=" …"))
+    short = _LAST_NUMBER.sub(" …", short)
+    return f"{text[: length - 1]}…" if short.strip() == "…" else short
 
 
 def _free_when(why: str) -> str:

@@ -41,7 +41,7 @@ EXPLAINED = option(
 
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
 _SUGGESTIONS = (
-    *(Column("START", marked=True, label=""), Column("SOONER BY", marked=True)),
+    *(Column("START", marked=True, label=""), Column("EARLIER", marked=True, label="earlier by")),
     *(Column("WHAT WOULD HELP", line=1, label=""), Column("HOSTS", line=1, label="on")),
 )
 

@@ -382,7 +382,7 @@ def _text(
     chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
     begin, end = "WHEN now", f"+{duration_text(_span(found))}"
     axis = begin + end.rjust(STRIP - len(begin), "─")
-    columns = (*_COLUMNS, *chance, Column(axis, line=1, label=f"now to {end}", whole=True))
+    columns = (*_COLUMNS, *chance, Column(axis, line=1, label=f"now to {end}"))
     rows = _by_array(_shown(instance, found, records, states), selection)
     text = selection.text(instance, columns, rows)
     samples = found.samples.shape[1]

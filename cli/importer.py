@@ -78,7 +78,7 @@ def lsf(
     ),
     *,
     example: str | None = option(
-        None, "A shipped configuration instead: site or tutorial.", metavar="NAME"
+        None, "A bundled configuration instead: site or tutorial.", metavar="NAME"
     ),
     reading: ConfigurationReading,
     written: Written,
@@ -333,7 +333,7 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
         if log.origin is None:
             raise InputError(
                 f"--at: the log has no date (UnixStartTime): give seconds of the log ({first} to "
-                f"{last}), or a time from its begin (2d)"
+                f"{last}), or a time from its beginning (2d)"
             )
         zero = int(log.origin.timestamp())
     time = _seconds(at, first) - zero

@@ -89,7 +89,7 @@ class Search:
     )
     margin: int = option(
         0,
-        "Seconds that a plan keeps free behind the end of every pending job.",
+        "Seconds to keep free after the planned end of every pending job.",
         min=0,
         max=MAX_MARGIN,
     )

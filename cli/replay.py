@@ -229,8 +229,8 @@ class LogChanges:
 
     since: str | None = option(
         None,
-        "Replay only jobs submitted from then on: seconds of the log, a time from its begin (2d), "
-        "or a date.",
+        "Replay only jobs submitted from then on: seconds of the log, a time from its "
+        "beginning (2d), or a date.",
         "--from",
         metavar="TIME",
     )
@@ -269,7 +269,7 @@ class MeasureOptions:
     )
     slowdown_threshold: str | None = option(
         None,
-        "Run time used for shorter jobs in the bounded slowdown. Default: 10s.",
+        "Minimum run time in the bounded slowdown. Default: 10s.",
         metavar="TIME",
     )
     by: str | None = option(

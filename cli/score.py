@@ -203,7 +203,7 @@ def _bias(seconds: float | None) -> str:
 
 def diagram_text(rows: list[tuple[float, float, float | None]]) -> str:
     """Return, for each probability, the share of jobs started by then; a mark shows the target."""
-    lines = ["stated  held   (| where it should be)\n"]
+    lines = ["stated  real   (| ideal)\n"]
     for level, share, calibrated in rows:
         bar = ["█" if place < round(share * _WIDTH) else " " for place in range(_WIDTH)]
         bar[round(level * _WIDTH) - 1] = "|"
@@ -374,7 +374,7 @@ def _contents(summary: StoreSummary, store: str) -> str:
     said = f"{shown_name(store)}: {summary.started} jobs with a known start, {waiting} pending"
     if unknown:
         said += f", {unknown} left the cluster without a start in any poll (--log lsb.acct adds it)"
-    return f"{said}; {summary.estimates} stored estimates of {summary.polls} polls."
+    return f"{said}; {summary.estimates} stored estimates from {summary.polls} polls."
 
 
 def _meaning(found: Score) -> str:

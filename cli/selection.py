@@ -60,7 +60,7 @@ class Selection:
 
     #: Ids of the jobs, () for all.
     names: tuple[str, ...] = option(
-        (), "Only this pending job; may be repeated.", "--job", autocompletion=pending_jobs
+        (), "Only this pending job; repeatable.", "--job", autocompletion=pending_jobs
     )
     only: Only | None = option(
         None,

@@ -115,10 +115,10 @@ def show(
     *,
     source: Annotated[Source, taking("example live timeout")],
     name: list[str] | None = option(
-        None, "Only this job, host, queue, …, as after FILE; may be repeated."
+        None, "Only this job, host, queue, …, as after FILE; repeatable."
     ),
     switches: Switches,
-    wide: bool = option(False, "Accepted: no table truncates a name.", "-w"),
+    wide: bool = option(False, "Accepted for compatibility: names are never truncated.", "-w"),
     cycle: bool | None = option(
         None,
         "After or before the scheduling cycle at the instance's now. Default: after for "
@@ -128,7 +128,7 @@ def show(
     ),
     at: str | None = option(
         None,
-        "A moment of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
+        "An instant of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
         "bhist without it: the end.",
         metavar="TIME",
     ),

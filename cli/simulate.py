@@ -311,6 +311,9 @@ class LoopOptions(WorkloadOptions, Resuming):
     until: str | None = option(
         None, "Stop at this second, or after a time (7d, 12h).", metavar="TIME"
     )
+    time_limit: float | None = option(
+        None, "Stop early after this many seconds, as Ctrl-C does.", min=0.0
+    )
     jobs: Path | None = option(None, JOBS_FILE_HELP)
     cycle_log: Path | None = option(None, "Write every cycle, one JSON object per line.")
     shares: Path | None = option(
@@ -336,9 +339,11 @@ def run_loop(source: Source, options: LoopOptions) -> None:
     """
     from ..model.formats.sealed import taking_over
     from ..model.omissions import sentences
+    from ..solver.budget import Budget
     from ..solver.scheduler.checkpoints import save
     from ..solver.scheduler.metrics import compare_waits
 
+    limit = Budget(options.time_limit)
     if options.jobs is not None:
         check_path(options.jobs)
     if options.cycle_log is not None:
@@ -358,7 +363,7 @@ def run_loop(source: Source, options: LoopOptions) -> None:
         try:
             guard = taking_over(str(options.resume)) if options.resume else nullcontext()
             with guard, _progress(session) as show:
-                while not cancel.is_set() and session.advance():
+                while not (cancel.is_set() or limit.stopped()) and session.advance():
                     checkpoints.when_due(lambda: save(session))
                     show()
             result = session.result()
@@ -523,8 +528,8 @@ INPUT = argument(
     show_default=False,
 )
 ORDER = (
-    "reservation top cycle until cluster hosts events changes jobs cycle_log shares format "
-    "keep_going default_limit checkpoint checkpoint_every resume"
+    "reservation top cycle until time_limit cluster hosts events changes jobs cycle_log shares "
+    "format keep_going default_limit checkpoint checkpoint_every resume"
 )
 
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.slots import FreeSlots, Slots, SlotsRow
 
-#: Wall seconds of the search unless others are given.
+#: Wall-clock seconds of the search unless others are given.
 TIME_LIMIT = 60
 #: Rows of the default page.
 PAGE = 12
 _COLUMNS = (
     *(Column("HOSTS"), Column("SLOTS"), Column("FOR AT MOST", marked=True), Column("UNTIL")),
-    Column("LINE TO PASTE", line=1, label="", whole=True),
+    Column("LINE TO PASTE", line=1, label=""),
 )
 
 
@@ -133,10 +133,11 @@ def _sum(found: Slots, clock: WrittenTimes) -> str:
         return f"{free}; each row by itself fits without delaying {jobs}{more}"
     if not found.nothing:
         return f"{free}; stopped before a row was found"
+    why = f"{found.nothing} ({free})" if found.free else "no slot is free"
     earliest = ""
     if found.earliest is not None:
         earliest = f"; a job of 1 slot would start {clock.text(found.earliest)}"
-    return f"nothing could start now without delaying a job: {found.nothing} ({free}){earliest}"
+    return f"nothing could start now without delaying a job: {why}{earliest}"
 
 
 def _free_when(clock: WrittenTimes, found: Slots) -> str:
@@ -155,7 +156,7 @@ def _free_when(clock: WrittenTimes, found: Slots) -> str:
             rows.append(ListingRow(("  9 in 10", *values, _strip(item.likely, item))))
     whole = [sum(values) for values in zip(*(i.whole_hosts for i in found.free_when), strict=True)]
     rows.append(ListingRow(("whole hosts", *_values(whole, shown), "")))
-    table = listing_text((*columns, Column("OVER TIME", whole=True)), rows)
+    table = listing_text((*columns, Column("OVER TIME")), rows)
     said = "If every job runs to its limit and nothing more is submitted."
     if found.free_when[0].likely:
         said += " 9 in 10: free in 9 of 10 forecasts from past run times and submissions."

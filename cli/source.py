@@ -49,7 +49,7 @@ class Source:
     )
     example: str | None = option(
         None,
-        "A shipped example instead of a file; see `slotwise examples`.",
+        "A bundled example instead of a file; see `slotwise examples`.",
         autocompletion=example_names,
     )
     live: bool = option(

@@ -64,7 +64,7 @@ def _text(found: WhatIf, today: Instance) -> str:
         )
         parts.append(wait_table(found.calibration, today) + "\n")
     titles = ("VARIANT", *(title for title, _ in NUMBERS), "LONGER", "LESS")
-    columns = [Column(title, whole=title not in ("LONGER", "LESS")) for title in titles]
+    columns = [Column(title) for title in titles]
     first = found.variants[0]
     rows = [ListingRow(cells(variant)) for variant in found]
     parts.append(listing_text(columns, rows, instance=today))
@@ -181,14 +181,14 @@ def remarks(found: WhatIf) -> list[str]:
     ]
     if len(found) > 1 and any(variant.differences for variant in found):
         lines.append(
-            f"Each number has its change to today; * if its 95 % interval excludes 0, by {DRAWS} "
+            f"Each number has its change from today; * if its 95 % interval excludes 0, by {DRAWS} "
             f"resamplings of blocks of {duration_text(found.block)} by submission "
             f"(seed {found.seed}). A change without a star may be noise."
         )
     if found.caution:
         lines.append(f"{found.caution[:1].upper()}{found.caution[1:]}.")
     if found.unfinished:
-        lines.append(f"Stopped before their end: {'; '.join(found.unfinished)}.")
+        lines.append(f"Not finished: {'; '.join(found.unfinished)}.")
     return lines
 
 
@@ -210,8 +210,8 @@ def render_sweep(result: Sweep, format: str) -> str:
     if format == "csv":
         return csv_rows(result.columns, ([row[name] for name in result.columns] for row in result))
     columns = [
-        *(Column(name.upper(), label=name, whole=True) for name in naming(result)),
-        *(Column(title, whole=True) for title in ("JOBS", *(title for title, _ in NUMBERS))),
+        *(Column(name.upper(), label=name) for name in naming(result)),
+        *(Column(title) for title in ("JOBS", *(title for title, _ in NUMBERS))),
     ]
     rows = [ListingRow((*names(result, row), *numbers(row))) for row in result]
     failed: dict[str, list[str]] = {}

@@ -106,8 +106,8 @@ class Where:
     )
     jobqueue: str | None = option(
         None,
-        "Run on batch jobs: lsf, slurm, pbs, sge, htcondor or oar, as dask-jobqueue's "
-        "configuration has it; --workers says how many jobs.",
+        "Run on batch jobs: lsf, slurm, pbs, sge, htcondor or oar, by dask-jobqueue's "
+        "configuration; --workers sets the number of jobs.",
         metavar="NAME",
     )
 
@@ -173,7 +173,7 @@ def sweep(
         print_note(f"{result.failed} of {len(result)} cells failed: see the column error")
     if result.unfinished:
         print_note(
-            f"{result.unfinished} cells are not done; the others are kept in {files.folder}: "
+            f"{result.unfinished} cells are not finished; the others are stored in {files.folder}: "
             f"run the command again"
         )
         raise typer.Exit(Exit.STOPPED)

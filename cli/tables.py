@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -45,6 +46,8 @@ _FRAME = 10
 _LINES_OF_A_CARD = 2
 _MIN_ROWS = 5
 _BLANK = "\N{NO-BREAK SPACE}"
+#: Blanks within a duration or a date with its time.
+_PARTS = re.compile(r"(?<=\d[dhm]) (?=\d+[hms]\b)|(?<=\d-\d\d) (?=\d\d:)")
 #: Characters at both ends of a table.
 _EDGES = 2
 
@@ -60,8 +63,6 @@ class Column:
     label: str | None = None
     #: Shown in the colour of the row's state.
     marked: bool = False
-    #: Whether its texts are never broken.
-    whole: bool = False
     #: Texts that stand in a card without the label.
     bare: Collection[str] = ()
     #: Whether its texts end below each other.
@@ -84,10 +85,6 @@ class ListingRow:
 
     cells: tuple[str, ...]
     state: State = ""
-
-
-#: Minimum width of a listing, in characters, that is always a table.
-TABLE_WIDTH = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +148,13 @@ def filled(text: str, width: int, first: str, later: str) -> str:
     if len(later) > width // 2:
         later = "    "
     return textwrap.fill(
-        text,
+        _PARTS.sub(_BLANK, text),
         width,
         initial_indent=first,
         subsequent_indent=later,
         break_on_hyphens=False,
         break_long_words=False,
-    )
+    ).replace(_BLANK, " ")
 
 
 def as_cards(
@@ -166,40 +163,27 @@ def as_cards(
     width: int,
     style: TableStyle = LISTING,
 ) -> bool:
-    """Whether a line of `width` characters is too narrow for these rows side by side.
-
-    From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
-    """
-    least, natural = _needed_widths(columns, rows, style)
-    needed = sum(least if width >= TABLE_WIDTH else natural)
-    return needed > _width_left(columns, min(width, style.max_width), style)
-
-
-def _width_left(columns: Sequence[Column], width: int, style: TableStyle) -> int:
-    """Return the characters that a line has for the texts of these columns."""
-    return width - style.between * (len(columns) - 1) - _EDGES
+    """Whether a line of `width` characters is too narrow for these rows side by side."""
+    between = style.between * (len(columns) - 1)
+    needed = sum(_needed_widths(columns, rows, style)) + between + _EDGES
+    return needed > min(width, style.max_width)
 
 
 def _needed_widths(
     columns: Sequence[Column], rows: Sequence[ListingRow], style: TableStyle
-) -> tuple[list[int], list[int]]:
-    """Return, for each column, the width at which no word and no unbreakable text is broken."""
+) -> list[int]:
+    """Return for each column the width at which no text is broken."""
     from rich.cells import cell_len
 
-    least, natural = [], []
+    widths = []
     for place, column in enumerate(columns):
         cells = [*(row.cells for row in rows), *([style.foot] if style.foot else [])]
         lines = {line for row in cells for line in printable(row[place]).split("\n")}
-        lines.add(column.name)
-        most = max(map(cell_len, lines))
-        words = {word for line in lines for word in line.split()}
-        least.append(most if column.whole else max(map(cell_len, words), default=0))
-        natural.append(most)
+        widths.append(max(map(cell_len, {column.name, *lines})))
     for group, places in _groups(columns):
-        for widths in (least, natural):
-            have = sum(widths[place] for place in places) + style.between * (len(places) - 1)
-            widths[places[-1]] += max(0, cell_len(group) - have)
-    return least, natural
+        have = sum(widths[place] for place in places) + style.between * (len(places) - 1)
+        widths[places[-1]] += max(0, cell_len(group) - have)
+    return widths
 
 
 def _groups(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
@@ -258,13 +242,7 @@ def rendered(
         foot = [ListingRow(style.foot)] if style.foot else []
         shown = _cards(columns, [*rows, *foot], width)
     else:
-        widths, natural = _needed_widths(columns, rows, style)
-        rest = max(0, _width_left(columns, min(width, style.max_width), style) - sum(widths))
-        wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
-        for done, place in enumerate(wanting):
-            more = min(natural[place] - widths[place], rest // (len(wanting) - done))
-            widths[place] += more
-            rest -= more
+        widths = _needed_widths(columns, rows, style)
         above = _group_titles(columns, widths, style)
         shown = [_table(columns, rows, widths, style)]
     buffer = io.StringIO()
@@ -314,7 +292,7 @@ def _table(
             last,
             overflow="fold",
             width=wide,
-            no_wrap=column.whole,
+            no_wrap=True,
             justify="right" if column.right else "left",
         )
     for row in rows:
@@ -360,7 +338,7 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     texts = []
     for line, parts in sorted(lines.items()):
         text = filled("  ".join(parts), width, "    " if line else "", "    ")
-        texts += text.replace(_BLANK, " ").split("\n")
+        texts += text.split("\n")
     return texts
 
 

@@ -460,14 +460,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rooms", default="", help="faults only in paths that begin so")
     parser.add_argument("--faults", type=Path)
-    for flag in ("--record", "--check", "--seldom"):
-        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--seldom", action="store_true")
     asked = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)
     if asked.record:
-        for path in asked.tests:
-            record(path)
+        print(*map(record, asked.tests))
         return
     found = Recorded(asked.tests)
     name = asked.tests[0].strip("/").replace("/", "-").removesuffix(".py")

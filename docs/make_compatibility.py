@@ -93,8 +93,9 @@ def versions() -> str:
     lines = [
         "## Versions of Slurm",
         "",
-        "What changed between them (`model/slurm_version.py`); jobs without a known version are "
-        "planned as by 22.05.",
+        "The changes are listed in `model/slurm_version.py`. Jobs of an unknown version are "
+        "planned "
+        "by the rules of 22.05.",
         "",
         "| from | to | what | source |",
         "|---|---|---|---|",

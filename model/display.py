@@ -229,7 +229,7 @@ def strange_character(text: str, allowed: str = LAYOUT) -> str:
         category = unicodedata.category(sign)
         if category in _STRANGE and sign not in allowed:
             kind = _STRANGE[category]
-            return f"holds the {kind} character U+{ord(sign):04X}: remove it"
+            return f"contains the {kind} character U+{ord(sign):04X}: remove it"
     return ""
 
 

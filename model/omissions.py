@@ -125,7 +125,7 @@ def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> s
     """
     for item in omissions:
         if any(name in (job, array_of(name)) or array_of(job) == name for name in item.unplanned):
-            return f"job {job} was read and is not planned: {item.effect or item.what}"
+            return f"job {job} was read but is not planned: {item.effect or item.what}"
     if found := re.fullmatch(r"(\d+)\+(\d+)", job):  # of Slurm: ids of components are consecutive
         hint = f" (component {found[2]} of {found[1]} has the id {int(found[1]) + int(found[2])})"
     return f"unknown pending job {job!r}{hint}"

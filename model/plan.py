@@ -304,7 +304,7 @@ class PlanChange:
             word = "later" if self.moved > 0 else "earlier"
             what = f"starts {duration_text(abs(self.moved))} {word}"
         else:
-            what = f"goes to {allocation_text(self.on)}"
+            what = f"moves to {allocation_text(self.on)}"
         return f"job {self.job} {what}: {self.because}"
 
     def to_dict(self) -> dict[str, Any]:

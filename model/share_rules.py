@@ -258,13 +258,13 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
         master = master_of.get(queue.name)
         if master is not None and queue.user_shares:
             yield Problem(
-                f"queue {queue.name}: its own FAIRSHARE is ignored, it inherits that of {master}",
+                f"queue {queue.name}: its own FAIRSHARE is ignored, and that of {master} applies",
                 path=f"queues[{index}].FAIRSHARE",
             )
         if queue.dispatch_order and not queue.fairshare_queues:
             yield Problem(
-                f"queue {queue.name}: DISPATCH_ORDER has no effect, it belongs in the master of "
-                f"a cross-queue set, the queue with FAIRSHARE_QUEUES",
+                f"queue {queue.name}: DISPATCH_ORDER has no effect; it belongs in the master "
+                f"queue of a cross-queue set (with FAIRSHARE_QUEUES)",
                 path=f"queues[{index}].DISPATCH_ORDER",
             )
         if queue.factors and queue.name not in policies:
@@ -435,7 +435,7 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
         if total * _ACCOUNT > limits().names:
             most = limits().names // _ACCOUNT
             message = f"with it policies have more than {most:,} share accounts in all"
-            yield Problem(f"{message} (--max-names, of which each counts {_ACCOUNT})", path=path)
+            yield Problem(f"{message} (--max-names; an account counts as {_ACCOUNT})", path=path)
             return
 
 

@@ -1,6 +1,6 @@
 """Multifactor priority of Slurm: what a request, its partition, its QOS and its age decide.
 
-Fairshare is taken as it is now; association and site are not computed. While a job
+Fairshare is treated as it is now; association and site are not computed. While a job
 is pending its age alone grows.
 """
 

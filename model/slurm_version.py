@@ -29,57 +29,55 @@ class VersionRule:
 
 PARTS_OF_TASKS = VersionRule(
     (22, 5, 7),
-    "A node counts with free CPUs that are no whole task, unless memory is requested by CPU",
+    "A node counts with free CPUs that are less than a task, unless memory is requested per CPU",
     "_can_job_run_on_node, job_test.c",
     end=(23, 2, 5),
 )
 CPUS_OF_TASKS_PER_NODE = VersionRule(
     (23, 2, 5),
-    "A node counts with the CPUs of its `--ntasks-per-node`, not with all free ones",
+    "A node counts with the CPUs for `--ntasks-per-node`, not with all its free CPUs",
     "_allocate_sc, job_test.c",
 )
 ARRAY_LIMIT_IN_CYCLE = VersionRule(
     (23, 2, 0),
-    "A cycle plans no more tasks of an array than its `%N` lets run",
+    "A cycle plans at most `%N` tasks of an array",
     "max_run_tasks, backfill.c",
 )
 PRINTS_FIRST_TASK = VersionRule(
     (23, 2, 0),
-    "The start that is printed for an array is that of its first task, not of the last planned one",
+    "The printed start of an array is that of its first task, not of the last planned task",
     "backfill.c",
 )
 CONFIGURED_WEIGHTS = VersionRule(
     (23, 11, 0),
-    "Weights of nodes are those of the configuration for each job; before, a node with the GPUs of "
-    "one job stays before others of its weight for the jobs behind it",
+    "Nodes have the configured weights for each job; earlier versions prefer, among nodes of equal "
+    "weight, those with the GPUs of a previous job",
     "_set_sched_weight, job_test.c",
 )
-ENDS_ROUNDED_UP = VersionRule(
-    (24, 11, 0), "Ends of plans are rounded up in the map, not down", "backfill.c"
-)
+ENDS_ROUNDED_UP = VersionRule((24, 11, 0), "Planned ends are rounded up, not down", "backfill.c")
 BOUNDED_BY_RECORDS = VersionRule(
     (24, 11, 0),
-    "The record after the length of a job is examined too before the job is given up; running jobs "
-    "that end before an instant are released together, and the search stops at the next instant "
-    "to try",
+    "One more record after the duration of a job is examined before the job is skipped; running "
+    "jobs that end before an instant are released together, and the search stops at the next "
+    "candidate instant",
     "will_run_data, backfill.c and job_test.c",
 )
 FIRST_SHORT_RECORD = VersionRule(
-    (25, 5, 0), "The first record with too few licences ends the test of an instant", "backfill.c"
+    (25, 5, 0), "A test ends at the first record with too few licences", "backfill.c"
 )
 BY_CHOSEN_NODES = VersionRule(
     (25, 5, 1),
-    "Among the released jobs, only those on the chosen nodes give the start",
+    "Only the released jobs on the chosen nodes determine the start",
     "CHANGELOG 25.05.1; _get_last_relevant_job, job_test.c",
 )
 FIRST_FITTING_NODE = VersionRule(
     (26, 5, 0),
-    "A job on one node takes the first node that fits, not the tightest",
+    "A single-node job uses the first node that fits, not the best fit",
     "_get_one_res, job_test.c",
 )
 GPUS_COUNT_OVER_NODES = VersionRule(
     (26, 5, 0),
-    "GPUs of a job on one node (`--gpus`) count over the nodes that were examined before it",
+    "The GPUs of a single-node job (`--gpus`) count over all nodes examined before",
     "gres_sched_init is called once for all nodes: _get_one_res, job_test.c",
 )
 PRINTS_NO_SHARING = VersionRule(

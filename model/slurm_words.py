@@ -80,6 +80,7 @@ _PHRASES = (
     (re.compile(r"\(?badmin hhist ([^)]*?) shows who closed (it|them)\)?"),
      r"(scontrol show node \1 says why)"),
     (re.compile(r"\(badmin qinact\)"), "(State=DOWN)"),
+    (re.compile(r"\(badmin qclose\)"), "(State=DRAIN or INACTIVE)"),
     (re.compile(r"\b(PRIORITY) = "), "PriorityTier="),
     (re.compile(r"\(PRIORITY up to"), "(PriorityTier up to"),
     (re.compile(r"hosts: its HOSTS\b"), "nodes: its Nodes"),

@@ -70,7 +70,7 @@ def _of_blocks(problem: PlanningProblem, demand: Demand, term: TermDemand) -> It
     free = problem.empty.min_free(SLOTS, [demand.earliest])[term.candidates]
     most = max(0, int(free.max()))
     if together > max(1, most):
-        yield f"asks {together} slots on a host, the largest has {most}"
+        yield f"requests {together} slots on one host; the largest host has {most}"
 
 
 def _with_name(problem: PlanningProblem, name: str, amount: float) -> str:

@@ -766,7 +766,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             f"cannot start within {KNOWN_WEEKS} weeks; later periods of recurring advance "
             f"reservations are not known"
         )
-    return "the jobs before it have its slots indefinitely (they have no run limit, or no start)"
+    return "jobs before it use its slots indefinitely (they have no run limit, or no start)"
 
 
 def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:
@@ -819,13 +819,13 @@ def _no_window(demand: Demand) -> str:
     """Return the reason why a job that fits has no start inside the windows."""
     if demand.calendar is not None and demand.calendar.reserved is not None:
         name = demand.calendar.reserved.name
-        return f"the periods of advance reservation {name} (-U) leave it no start"
+        return f"the periods of advance reservation {name} (-U) allow no start"
     text = demand.queue.run_window
     if text and demand.duration is not None:
         periods = open_periods(text, None, 0, 2 * WEEK)
         if demand.duration > max(last - first for first, last in periods):
             return f"is longer than every run window ({text}) of its queue"
-    return "the dispatch and run windows of its queue and hosts leave it no start"
+    return "the dispatch and run windows of its queue and hosts allow no start"
 
 
 def _no_gap(problem: PlanningProblem, demand: Demand) -> str:

@@ -143,7 +143,7 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
         ),
         notes=(
             *warm.notes,
-            "the limit left no time for a search: each job starts at its first fit",
+            "the limit left no time for a search: each job starts by first fit",
         ),
         cut=True,
     )
@@ -207,7 +207,7 @@ def plan(
     _check(1, workers=workers, first=first)
     check_margin(margin)
     if whole_nodes and (method != "time-based" or jobs is not None):
-        raise InputError("whole_nodes: a plan of the time-based method with a place for every job")
+        raise InputError("whole_nodes: requires the time-based method and a plan of all jobs")
     estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     part = instance if first is None else first_in_order(instance, first)
@@ -340,7 +340,7 @@ def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Bud
     from .slurm.backfill import plan_as_slurm
 
     if margin:
-        raise InputError("margin: Slurm's own plan has none: use another method")
+        raise InputError("margin: Slurm's own plan does not support it: use another method")
     found = plan_as_slurm(instance, budget)
     if objective.name == found.objective:
         return found

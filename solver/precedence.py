@@ -32,10 +32,10 @@ from ..model.pending import Pending
 NOT_YET = Pending.DEPENDENCY.words
 NEVER_SATISFIED = Pending.DEPENDENCY_NEVER.words
 #: Omissions of plans for conditions, in words.
-EXIT = "whether a job fails (exit, post_err, numexit in -w): success is assumed"
+EXIT = "failures of jobs (exit, post_err, numexit in -w): success is assumed"
 EXTERNAL = "external() in start conditions (-w)"
 NOT = "'!' in start conditions (-w)"
-COUNT = "that a count of a start condition (-w) may change again"
+COUNT = "later changes of a count in a start condition (-w)"
 #: Omissions that the simulation decides by itself.
 LEFT_OPEN = (EXIT, NOT, COUNT)
 NO_END = "waits for the end of job {}, which is unknown (no run limit)"

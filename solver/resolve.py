@@ -452,7 +452,7 @@ class Resolver:
         reserved = None if found.calendar is None else found.calendar.reserved
         if reserved is not None:
             first = reserved.next_start(earliest)
-            over = f"advance reservation {job.reservation} is over" if first is None else ""
+            over = f"advance reservation {job.reservation} has expired" if first is None else ""
             found = replace(found, impossible=found.impossible or over)
             earliest = earliest if first is None else first
         found = replace(
@@ -737,11 +737,11 @@ class Resolver:
         for cu in units:
             if not self._has_units_of(cu.type):
                 known = ", ".join(self.instance.cluster.unit_types) or "none"
-                return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
+                return f"cu[] requests units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
                 return refusal
         if job.resizable and isinstance(requirement, Compound):
-            return "a resizable job (-ar) takes no compound requirement (PLC-14)"
+            return "a resizable job (-ar) cannot have a compound requirement"
         if queue.slots is not None:
             least, _, most = queue.slots
             if job.most_slots < least or (most is not None and job.slots > most):

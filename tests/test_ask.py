@@ -370,5 +370,5 @@ def test_what_hosts_have_as_a_load_alone_is_never_called_missing(asked: str, nam
     instance = loads(f"format: slotwise/1\n{cluster}\n")
     answer = sw.ask(instance, f"bsub -n 2 -W 10 -R {asked} ./a").line.answer
     assert answer.start == instance.now
-    told = ("scratch, which no input gives for hosts",)
+    told = ("scratch, which no input gives for the hosts",)
     assert answer.job.unheeded == (told if named else ())

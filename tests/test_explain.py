@@ -214,9 +214,7 @@ def changed(instance: Instance, job: str, change: str) -> Instance:
         gone = found[1]
         left = tuple(item for item in instance.running if item.job.id != gone)
         return replace(instance, running=left)
-    elif found := re.fullmatch(
-        r"if (\w+) \(before it in the dispatch order\) were not pending", change
-    ):
+    elif found := re.fullmatch(r"if (\w+) \(ahead of it\) were not pending", change):
         gone = found[1]
         return replace(instance, pending=tuple(p for p in instance.pending if p.id != gone))
     else:

@@ -108,7 +108,7 @@ def test_free_slots_are_not_said_to_be_none(method: str) -> None:
 
 
 def test_a_caution_is_no_part_of_a_reason() -> None:
-    """Each of 13 rows said `(not proved: what slot pools let a queue have is not modelled)`."""
+    """Each of 13 rows said `(not proved: … is not modelled)`."""
     found = sw.plan(sw.load(sw.example("fairshare-pool")), effort=5)
     record = found.to_dict()
     assert not any("not proved: " in item.fallback for item in found)

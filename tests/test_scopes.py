@@ -9,7 +9,7 @@ import pytest
 import slotwise as sw
 from sampling import some
 from slotwise import UserGroup
-from slotwise.model.formats.lsf.site import site_document
+from slotwise.model.formats.lsf import site_document
 from slotwise.model.omissions import Omission
 
 HOUR = 3600

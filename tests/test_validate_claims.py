@@ -99,7 +99,7 @@ CASES = [
         ONE,
         {"j": PlannedJob("j", None, estimate=10)},
         {"j": PlannedJob("j", None, None, {"A": 1}, estimate=10)},
-        ("allocation: job j: it holds hosts without a start",),
+        ("allocation: job j: it has hosts without a start",),
     ),
     Case(
         "a start without hosts",

@@ -50,9 +50,9 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (r"\brusage\[", "rusage[…]", "memory and other resources that are reserved for it"),
     (r"\bselect\[", "select[…]", "which hosts are suitable"),
     (r"\baffinity\[", "affinity[…]", "cores to which it is bound"),
-    (r"\bSLOT_RESERVE\b", "SLOT_RESERVE", "slots are kept for a waiting job until it has enough"),
-    (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "the same of slots and memory"),
-    (r"\bBACKFILL\b", "BACKFILL", "short jobs may use slots that are kept for others"),
+    (r"\bSLOT_RESERVE\b", "SLOT_RESERVE", "slots are reserved for a job until it has enough"),
+    (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "likewise for slots and memory"),
+    (r"\bBACKFILL\b", "BACKFILL", "short jobs may use slots that are reserved for others"),
     (r"\bslot pool\b", "slot pool", "slots that some queues share by percentage"),
     (r"\blsb\.queues\b", "lsb.queues", "the file of the queues (Slurm: partitions)"),
     (r"\blsb\.params\b", "lsb.params", "the file of the scheduler’s settings"),
@@ -86,11 +86,11 @@ class JobRow:
     job: str
     user: str
     slots: int
-    #: "stuck", "held back" or "".
+    #: "stuck", "one change helps" or "".
     flag: str
     #: Seconds (None: none) and text of each column of starts.
     starts: tuple[tuple[int | None, str], ...]
-    #: Seconds sooner, None if one of the two starts is not known.
+    #: Seconds by which it could start earlier, None if one of the two starts is not known.
     sooner: int | None
     #: Reason why the job waits, in words.
     waits_for: str
@@ -101,7 +101,7 @@ class JobRow:
     def order(self) -> tuple[bool, bool, float]:
         """Return a sort key: jobs that never start first, then the longest wait."""
         first = self.wait
-        return self.flag != "stuck", self.flag != "held back", -(1e18 if first is None else first)
+        return self.flag != "stuck", not self.flag, -(1e18 if first is None else first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +112,14 @@ class StartText:
     what: str
     #: The start as text.
     time: str
-    #: "1h sooner", and whether that is good.
+    #: "1h earlier", and whether that is good.
     more: str = ""
     good: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """A change under which a job starts sooner."""
+    """A change under which a job starts earlier."""
 
     #: Gain by the change, in words.
     gives: str
@@ -200,13 +200,13 @@ class About:
         return self._details[job]
 
     def flag(self, job: str, state: str = "starts") -> str:
-        """Return "stuck" for a job that starves or cannot start, "held back" if a change helps."""
+        """Return "stuck" for a job that starves or cannot start, or whether one change helps."""
         if state == "impossible":
             return "stuck"
         item = self.found.get(job)
         if item is None or not (item.starves or item.remedies):
             return ""
-        return "stuck" if item.starves else "held back"
+        return "stuck" if item.starves else "one change helps"
 
     def _times(self) -> Iterator[int | None]:
         report = self.report
@@ -395,7 +395,7 @@ class About:
         starts += [StartText("End", end)] if item.start is not None else []
         proof = proof_text(item.proved, item.proved_if) if item.start is not None else ""
         notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
-        notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
+        notes += [f"Reserves {hosts_text(item.reserved)} now"] if item.reserved else []
         notes += (text for text in (item.fallback, item.exact_fit) if text not in ("", NOT_PROVED))
         why = [("", item.waits_for)] if item.waits_for else []
         said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None

@@ -139,10 +139,10 @@ def use_html(about: About, use: UseOverTime) -> str:
     capacity = float(sum(host.slots for host in about.report.instance.cluster.hosts))
     slots = [
         Curve("slots in use", use.times, use.slots, capacity),
-        Curve("slots that waiting jobs ask for", use.times, use.asked),
+        Curve("slots that waiting jobs request", use.times, use.asked),
     ]
     jobs = [Curve("waiting jobs", use.times, use.waiting)]
-    dotted = f"Slots; dotted: the {capacity:,.0f} that there are"
+    dotted = f"Slots; dotted: the capacity of {capacity:,.0f}"
     first = curves_html(about, dotted, "", slots)
     return first + curves_html(about, "Jobs that wait", "", jobs)
 
@@ -151,7 +151,7 @@ def accounts_html(about: About, accounts: Sequence[AccountCurve]) -> str:
     """Return the curves of slot shares with their targets, and of dynamic priorities."""
     shares = [Curve(one.account, one.times, one.shares, one.target) for one in accounts]
     ranks = [Curve(one.account, one.times, one.priorities) for one in accounts]
-    dotted = "Share of the slots in use; dotted: the share that it is due"
+    dotted = "Share of the slots in use; dotted: the target share"
     first = curves_html(about, dotted, "%", shares)
     return first + curves_html(about, "Dynamic priority", "", ranks)
 
@@ -178,7 +178,7 @@ def starts_html(about: About, comparison: Comparison) -> str:
     axis = _moments(_ticks(about, begin, end), begin, end)
     key = "".join(f'<li><i class="m {name}"></i>{name}</li>' for name, *_ in _METHODS)
     rest = len(comparison) - len(shown)
-    more = f" The other {rest} jobs start alike, or differ less." if rest else ""
+    more = f" The other {rest} jobs start at the same time, or differ less." if rest else ""
     return (
         '<p class="meaning">When the scheduler starts each job if it reserves by one of the '
         f'methods.{more}</p><ul class="key">{key}</ul>'

@@ -56,7 +56,7 @@ def figure_bytes(report: Report, form: str) -> bytes:
         ]
         if reserved:
             entries.append(
-                Patch(facecolor="none", edgecolor=RESERVED, hatch="//////", label="held for later")
+                Patch(facecolor="none", edgecolor=RESERVED, hatch="//////", label="reserved")
             )
         axes[0].legend(
             handles=entries,

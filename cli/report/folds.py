@@ -48,7 +48,7 @@ def _folds(about: About, notes: tuple[str, ...]) -> Iterator[str]:
     elif report.kind == "simulation":
         yield from _of_simulation(about)
     if free := free_html(about):
-        what = "what running and planned jobs leave on hosts that take jobs"
+        what = "what running and planned jobs leave on hosts that accept jobs"
         yield _fold("free", "Free slots and memory", what, free)
     bars = '<div class="scroll"><table></table></div>'
     yield _fold("behind-gantt", "The picture as a table", "every job that it shows", bars)
@@ -116,7 +116,7 @@ def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
     parts = [f"{waiting} of {len(comparison)} do not start now"] if known else []
     if left := len(comparison) - len(known):
         parts.append(f"{left} not examined")
-    hint = f"{', '.join(parts)}; where each could, and the proof"
+    hint = f"{', '.join(parts)}; the hosts of its possible start, and the proof"
     rows = [
         (
             row.job,
@@ -159,7 +159,7 @@ def _compared(about: About, comparison: Comparison) -> str:
         )
         for row in about.compared
     ]
-    titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely, "Sooner by")
+    titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely, "Earlier")
     return _rows("comparison", titles, rows)
 
 

@@ -209,9 +209,8 @@ def _row(row: JobRow, kind: str, chosen: bool) -> str:
     name = html_text(row.job)
     flag = ""
     if row.flag:
-        what = "stuck" if row.flag == "stuck" else "held back: one change helps"
         style = "bad" if row.flag == "stuck" else "warn"
-        flag = f'<i class="flag {style}" role="img" aria-label="{what}" title="{what}"></i>'
+        flag = f'<i class="flag {style}" role="img" aria-label="{row.flag}" title="{row.flag}"></i>'
     first, second = (_cell(*start) for start in row.starts)
     sooner = _sooner(row.sooner) if kind == "comparison" else ""
     why = html_text(row.waits_for)

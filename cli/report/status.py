@@ -73,7 +73,7 @@ def _of_comparison(report: Report, comparison: Comparison) -> Status:
         return Status("bad", (head, *_by_changes(found.stuck_items, many)))
     if found.held:
         many = len(found.held)
-        head = f"{counted(many, 'job')} {'is' if many == 1 else 'are'} held back"
+        head = f"{counted(many, 'job')} would start earlier with one change"
         return Status("warn", (head, *_by_changes(found.held, many)))
     if found.sooner:
         return Status("warn", tuple(_by_planning(found.sooner, comparison)))
@@ -94,7 +94,7 @@ def _as_early_as_known(comparison: Comparison) -> tuple[str, ...]:
     if proved == total:
         return f"{who} as early as {'it' if one else 'they'} can", "proved"
     return (
-        f"{who} as early as the plan has {'it' if one else 'them'}",
+        f"{who} as early as in the plan",
         f"{proved} of {total} proved",
     )
 
@@ -146,7 +146,7 @@ def _by_changes(items: Sequence[WaitingJob], many: int) -> Iterator[str]:
     who = "it" if many == 1 else "them" if len(firsts) == many else f"{len(firsts)} of them"
     change = "1 change" if one else "one change each"
     if gains:
-        yield f"{change} frees {duration_text(sum(gains))} for {who}"
+        yield f"{change} saves {duration_text(sum(gains))} for {who}"
     else:
         yield f"{change} lets {who} start"
     yield _of_others({item.job for item in items}, [remedy for _, remedy in firsts], one)
@@ -169,8 +169,8 @@ def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Itera
     """Yield the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
     gain = duration_text(sum(row.earlier_by or 0 for row in sooner))
-    yield f"{counted(many, 'job')} could start earlier"
-    yield f"all jobs planned together free {gain} for {'it' if many == 1 else 'them'}"
+    yield f"{counted(many, 'job')} {'is' if many == 1 else 'are'} held back"
+    yield f"planning all jobs together saves {gain} for {'it' if many == 1 else 'them'}"
     late = sum(row.is_ahead for row in comparison)
     yield f"{late} other{'' if late == 1 else 's'} start{'s' if late == 1 else ''} later"
 
@@ -214,7 +214,7 @@ def _now(report: Report, comparison: Comparison, name: str) -> str:
 def _waiting(comparison: Comparison) -> Figure:
     """Return the waits of the jobs from now on, as configured and as possible."""
     known = [row for row in comparison if row.sooner_by is not None]
-    what = "of waiting still to come"
+    what = "of remaining waiting time"
     if not known:
         return Figure("–", what, "no start is known")
     waits = [

@@ -84,7 +84,7 @@ def state_record(state: BoardState, source: str, viewer: Viewer, *, stale: bool)
     """Return the head of an answer; the fields of :class:`StateTime`."""
     polled, problem = state.polled, state.problem or state.unplanned
     if problem and viewer.user is not None:  # it may name jobs of others
-        problem = "the last state was not read, not planned, or not stored"
+        problem = "the last state could not be read, planned or stored"
     return {
         "version": state.version,
         "source": source,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Kinds of problems: the field of a state that has the message, and the words before it.
 KINDS: Final = (
     ("problem", "the cluster cannot be read"),
-    ("unplanned", "a state was not planned or not stored"),
+    ("unplanned", "a state could not be planned or stored"),
     ("not_forecast", "no likely starts"),
 )
 

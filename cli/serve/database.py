@@ -336,7 +336,7 @@ def _start(connection: Connection) -> None:
 
 def damaged(said: object, name: str) -> InputError:
     """Return the error for a store that is damaged."""
-    remedy = "restore a copy, or move the file and begin a new store"
+    remedy = "restore a copy, or move the file and start a new store"
     return InputError([Problem(f"is damaged: {said}; {remedy}", name)])
 
 

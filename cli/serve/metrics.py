@@ -43,9 +43,7 @@ def _lines(service: Service) -> Iterator[str]:
     yield from _metric("breaker_open", "gauge", "1 if polls are made less often.", ("", open_))
     yield from _metric("plans_total", "counter", "States planned as a whole.", ("", plans.plans))
     yield from _metric("plan_failures_total", "counter", "Failed plans.", ("", plans.failures))
-    yield from _metric(
-        "plan_seconds", "gauge", "Wall seconds of the last plan.", ("", plans.seconds)
-    )
+    yield from _metric("plan_seconds", "gauge", "Seconds of the last plan.", ("", plans.seconds))
     yield from _metric(
         "first_starts_seconds", "gauge", "From a poll to its first starts.", ("", plans.first)
     )
@@ -66,7 +64,7 @@ def _lines(service: Service) -> Iterator[str]:
     found = [(f'{{status="{code}"}}', n) for code, n in sorted(requests.by_status.items())]
     yield from _metric("requests_total", "counter", "Requests by status.", *found)
     yield from _metric(
-        "request_seconds_total", "counter", "Wall seconds of requests.", ("", requests.seconds)
+        "request_seconds_total", "counter", "Seconds of all requests.", ("", requests.seconds)
     )
     yield from _metric("streams", "gauge", "Open event streams.", ("", requests.streams))
     if (notices := service.notifier) is not None:

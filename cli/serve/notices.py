@@ -24,7 +24,7 @@ from .board import BoardState, StartMove
 
 #: Maximum number of lines that wait, and of those delivered together.
 MAX_WAITING, MAX_TOGETHER = 10_000, 1_000
-#: Wall seconds of an attempt, and the waits before further attempts.
+#: Wall-clock seconds of an attempt, and the waits before further attempts.
 SECONDS, WAITS = 30.0, (2.0, 20.0)
 #: Bytes that a command may print; they are dropped.
 MAX_PRINTED = 1 << 20
@@ -67,7 +67,7 @@ def delivery_to(target: str) -> Deliver:
         raise wrong(f"is not a command: {str(error).lower()}") from None
     path = path_of(words[0]) if words else None
     if path is None:
-        raise wrong(f"no such program: {words[0]!r}" if words else "is not a command or URL")
+        raise wrong(f"program not found: {words[0]!r}" if words else "is not a command or URL")
     return partial(_run, path, words[1:])
 
 

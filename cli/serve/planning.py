@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .polls import PredictedStarts
 
 
-#: Wall seconds of one forecast; with fewer samples if it does not last.
+#: Wall-clock seconds of one forecast; with fewer samples if it does not last.
 SECONDS = 10.0
 
 
@@ -125,7 +125,7 @@ class PlanCounters:
 
     #: States planned as a whole.
     plans: int = 0
-    #: Wall seconds of the last one, and from its poll until it was on the board.
+    #: Wall-clock seconds of the last one, and from its poll until it was on the board.
     seconds: float = 0.0
     delay: float = 0.0
     #: Seconds from the poll to the first starts of it on the board.

@@ -17,7 +17,7 @@ from ..process import started
 #: Maximum number of questions that wait, and of those of one client.
 MAX_WAITING = 16
 MAX_OF_ONE = 4
-#: Wall seconds of one question.
+#: Wall-clock seconds of one question.
 TIME_LIMIT = 10.0
 #: Seconds after which a question that has waited is dropped.
 MAX_WAIT = 60.0

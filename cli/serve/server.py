@@ -124,7 +124,7 @@ def bound(host: str, port: int) -> socket.socket:
     except (UnicodeError, socket.gaierror):
         raise InputError([Problem(f"is not a host name: {host!r}", "--host")]) from None
     except OSError as error:
-        wrong = f"{host!r}, port {port}: cannot be listened on: {error.strerror or error}"
+        wrong = f"{host!r}, port {port}: cannot listen on it: {error.strerror or error}"
         raise InputError([Problem(wrong, "--port")]) from None
     made.set_inheritable(False)
     return made

@@ -42,7 +42,7 @@ class RequestCounters:
 
     #: Requests by status code.
     by_status: dict[int, int] = field(default_factory=dict)
-    #: Wall seconds of all requests together.
+    #: Wall-clock seconds of all requests together.
     seconds: float = 0.0
     #: Open streams of events.
     streams: int = 0

@@ -672,5 +672,5 @@ def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def _reason(error: SQLAlchemyError | UnicodeDecodeError) -> str:
     """Return the database's own words, without the statement and its values."""
     if isinstance(error, UnicodeDecodeError):
-        return "its schema has bytes that are no text"
+        return "its schema contains bytes that are not text"
     return str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__

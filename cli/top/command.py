@@ -20,7 +20,7 @@ from ..tables import ListingRow, TableStyle, listing_text, terminal_width
 if TYPE_CHECKING:
     from ..watched import WatchedSource
 
-#: Wall seconds of each plan, and of each explanation.
+#: Wall-clock seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
 #: Seconds after which the scheduler is asked again.
 LIVE_EVERY = 60.0

@@ -691,7 +691,7 @@ def _limit(name: str, option: str) -> Callable[[BsubLine, str], None]:
             minutes = -(-int(found) // MINUTE)
             plain = f"{option} {minutes // 60}:{minutes % 60:02}"
             submission.notes.append(
-                f"that bsub rejects {option} {text}: it accepts minutes or hours:minutes ({plain})"
+                f"rejection of {option} {text}: it accepts minutes or hours:minutes ({plain})"
             )
 
     return read

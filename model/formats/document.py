@@ -172,7 +172,7 @@ else:
         "JobEntry",
         Job,
         JobKeys,
-        "A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap.",
+        "A job: a `bsub` line, a job `script`, or fields, or a combination without overlap.",
         queue=(f.Name | None, None),
     )
     RunningEntry = entry("RunningEntry", RunningJob, JobEntry, "A job that runs.")
@@ -194,9 +194,7 @@ class PeriodKeys(Section):
     def _once_or_again(self) -> PeriodKeys:
         times = self.model_fields_set & {"start", "end"}
         if times if self.windows else len(times) < 2:
-            raise ValueError(
-                "give start and end, or windows for one that is active again and again"
-            )
+            raise ValueError("give start and end, or windows for a recurring one")
         return self
 
 

@@ -201,7 +201,7 @@ def _requirements(value: object) -> tuple[str, ...]:
         return (value,)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise ValueError(f"must be a requirement text such as 'span[ptile=2]' or a list, not {value!r}")
+    raise ValueError(f"must be a requirement such as 'span[ptile=2]' or a list, not {value!r}")
 
 
 def _options(value: object) -> tuple[str, ...]:

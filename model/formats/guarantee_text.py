@@ -191,7 +191,7 @@ def loans_text(value: LoanPolicy | None) -> str | None:
 
 def _checked(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"must be a text, not {value!r}")
+        raise ValueError(f"must be a string, not {value!r}")
     check_length(value)
     return value
 

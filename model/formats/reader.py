@@ -86,7 +86,7 @@ def loads_with_warnings(
     from .source_text import compose, lines
 
     if not isinstance(text, (str, bytes)):
-        raise InputError([Problem(f"must be a text, not {type(text).__name__}", source)])
+        raise InputError([Problem(f"must be a string, not {type(text).__name__}", source)])
     with no_collection():
         data, content = plain_data(text, source, format)
         json_text = is_json(content) if format is None else format == "json"

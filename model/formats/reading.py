@@ -233,7 +233,7 @@ class Kind:
 _IMPORT = "slotwise import"
 #: LSF output that no option reads: its description, and the output to use instead.
 _NOT_READ = {
-    "bjobs -sum": "only has only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
+    "bjobs -sum": "has only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load used for dispatch",
     "lsload -s": "shared resources: give bhosts -s",

@@ -399,7 +399,7 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
             yield Finding((*place, "slots"), message)
     for key, asked, longest, of in (
         ("run_limit", job.run_limit, queue.run_limit_max, "at most (RUNLIMIT)"),
-        ("cpu_limit", job.cpu_limit, queue.cpu_limit, "of CPU time at most (CPULIMIT)"),
+        ("cpu_limit", job.cpu_limit, queue.cpu_limit, "of CPU time or less (CPULIMIT)"),
     ):
         if asked is not None and longest is not None and asked > longest:
             message = f"queue {queue.name} accepts jobs of {format_duration(longest)} {of}"

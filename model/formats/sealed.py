@@ -45,7 +45,7 @@ PLAN = RecordKind(
     "slotwise-plan",
     1,
     "saved plan",
-    "make it again, or take the line `checksum` out if it was changed on purpose",
+    "create it again, or remove the line `checksum` if the change was intended",
 )
 BACKTEST = RecordKind("slotwise-backtest", 1, "backtest", "delete it and run it again")
 

@@ -177,10 +177,7 @@ def refusals(instance: Instance, job: Job) -> Iterator[str]:
     closed = any(queue.name == job.queue and not queue.open for queue in instance.queues)
     waits = closed and any((one.id, one.queue) == (job.id, job.queue) for one in instance.pending)
     if closed and not waits:
-        yield (
-            f"-q: queue {job.queue} is closed and accepts no new jobs (badmin qclose); its "
-            f"pending jobs still start"
-        )
+        yield f"-q: queue {job.queue} is closed and accepts no new jobs (badmin qclose)"
     alone = replace(instance, pending=(job,), running=(), future=())
     yield from (f"-w: {text}" for text in condition_problems(instance, job))
     item = instance.advance_reservation(job.reservation) if job.reservation else None

@@ -104,7 +104,7 @@ def processor_limit(value: object) -> tuple[int, int | None, int | None]:
         raise ValueError(f"must be 'maximum', 'min max' or 'min default max', not {value!r}")
     numbers = [int(word) for word in counts]
     if numbers[0] < 1 or numbers != sorted(numbers):
-        raise ValueError(f"the numbers in {value!r} must rise from 1 or more")
+        raise ValueError(f"the numbers in {value!r} must be in ascending order, 1 or more")
     if len(words) == 1:
         return 1, None, numbers[0]
     return numbers[0], numbers[1] if len(words) == 3 else None, numbers[-1] if limited else None

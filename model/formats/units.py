@@ -183,7 +183,7 @@ def second_of(value: object, origin: datetime | None, first: int = 0) -> int:
         text = text.replace(tzinfo=origin.tzinfo)
     if isinstance(text, datetime) and origin is None:
         raise ValueError(
-            f"{value} is a date, and the log gives no date of its second 0: use seconds"
+            f"{value} is a date, but the log has no date for its second 0: use seconds"
         )
     found = parse_instant(text)
     if isinstance(found, datetime):
@@ -220,7 +220,7 @@ class Clock:
             now = self.origin + timedelta(seconds=self.now)
         except OverflowError:
             raise ValueError(
-                f"{text!r} is a time of day: now lies in no year that has days"
+                f"{text!r} is a time of day, but the year of now is outside the calendar"
             ) from None
         minute, hour, *rest = [int(f) for f in reversed(fields)]
         wanted = dict(zip(("day", "month"), rest, strict=False))

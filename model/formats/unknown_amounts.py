@@ -86,11 +86,11 @@ def as_known(instance: Instance, job: Job) -> Job:
     for name, then in unknown.items():
         parts = tuple(filter(None, (without(text, name, then) for text in job.res_req)))
         if parts != job.res_req:
-            what = f"{name}, which no input gives for hosts"
+            what = f"{name}, which no input gives for the hosts"
             job = replace(job, res_req=parts, unheeded=(*job.unheeded, what))
     if "no GPUs" in marks:
         bare = without_gpus(job)
         if bare != job:
-            what = "GPUs, which no input gives for hosts"
+            what = "GPUs, which no input gives for the hosts"
             job = replace(bare, unheeded=(*job.unheeded, what))
     return job

@@ -5,7 +5,7 @@ lsb.acct has one record a line: a type, then fields parted by blanks, strings in
 by a fixed place. Only JOB_FINISH records hold jobs; other known types are passed over and counted.
 
 ``sacct -a -X -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,State,Timelimit,
-AllocTRES,ReqTRES,NodeList`` has all that is read. Times without a zone are taken as UTC;
+AllocTRES,ReqTRES,NodeList`` has all that is read. Times without a zone are treated as UTC;
 ``SLURM_TIME_FORMAT=%s`` prints seconds since 1970.
 """
 
@@ -158,7 +158,7 @@ _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,400}", re.ASCII)
 #: Seconds by which the clocks of two hosts may differ without a record being malformed.
 CLOCK_SKEW = 300
-SKEWED = "a start before the submission, or an end before the start, moved to it (clocks differ)"
+SKEWED = "starts before the submission, and ends before the start, were moved to it (clocks differ)"
 #: The last second that can be written as a date in every zone.
 LAST_SECOND = 253_400_000_000
 _MULTIPLE = re.compile(r"(\d{1,9})\*(.+)")
@@ -412,7 +412,7 @@ class Fields:
     def _length(self, name: str, number: int) -> int:
         if not 0 <= number <= len(self._words):
             raise ValueError(
-                f"{name} must be the length of a list, 0 to {len(self._words)}, not {number}"
+                f"{name} must be a list length from 0 to {len(self._words)}, not {number}"
             )
         return number
 

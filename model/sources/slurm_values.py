@@ -115,6 +115,11 @@ def seconds(value: Any) -> float | None:
     return None if found is None else found * 60.0
 
 
+def finite_seconds(seconds: float | None) -> int | None:
+    """Return a duration in whole seconds; None if there is none, or if it is 0 or no limit."""
+    return int(seconds) if seconds and math.isfinite(seconds) else None
+
+
 def switches(value: Any, wait: Any = None) -> tuple[int, float | None]:
     """Leaf switches and the seconds that a job waits for them, of ``1@00:05:00``, or of two
     numbers; 0 for any number, None if the cluster says how long.

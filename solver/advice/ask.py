@@ -359,7 +359,7 @@ def submission_of(
 ) -> Submission:
     """Return the jobs that a bsub or sbatch line, a script or a job submits."""
     if not isinstance(line, (str, Job)):
-        raise InputError(f"line: must be a text such as 'bsub -n 8', or a Job, not {line!r}")
+        raise InputError(f"line: must be a string such as 'bsub -n 8', or a Job, not {line!r}")
     text = line if isinstance(line, str) else ""
     if isinstance(line, str) and not text.strip():  # a script alone may be of either scheduler
         text = script or ""

@@ -82,7 +82,7 @@ class Forecaster:
     instance: Instance
     history: History
     drawing: Drawing = USUAL
-    #: Wall seconds of each of :meth:`of_others`.
+    #: Wall-clock seconds of each of :meth:`of_others`.
     time_limit: float | None = None
     #: Set it to stop with the samples so far.
     cancel: threading.Event = field(default_factory=threading.Event)

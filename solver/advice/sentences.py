@@ -153,7 +153,7 @@ def _changes(rows: Sequence[JobOutlook]) -> str:
         names, many = named([row.job for row in ahead]), len(ahead) > 1
         whom = named(list(dict.fromkeys(row.ahead_of for row in ahead)))
         verb = "start" if many else "starts"
-        parts.append(f"{names} {verb} ahead of {whom}, of higher priority")
+        parts.append(f"{names} {verb} before {whom} of higher priority")
     return "; ".join(parts) or "every job starts at its planned time"
 
 

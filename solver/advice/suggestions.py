@@ -547,11 +547,7 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         pending = tuple(item for item in instance.pending if item.id != gone)
         without = forecast.for_instance(replace(instance, pending=pending))
         answer = without.answer(job, unless_later=limit)
-        yield Idea(
-            "pending",
-            f"if {job_text(gone)} (before it in the dispatch order) were not pending",
-            answer,
-        )
+        yield Idea("pending", f"if {job_text(gone)} (ahead of it) were not pending", answer)
 
 
 def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:

@@ -351,7 +351,7 @@ class Residual:
     def _at(self, time: int) -> None:
         """Raise an error for any instant other than now."""
         if time != self.now:
-            raise ValueError(f"the residual is of second {self.now} only, not of second {time}")
+            raise ValueError(f"the residual applies to second {self.now}, not to second {time}")
 
     def free(self, index: int, time: int) -> FloatArray:
         """Return the free amount of a host resource less reservations, [H].

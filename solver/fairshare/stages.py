@@ -358,7 +358,7 @@ class Offer:
         if self.absolute is not None:
             reason = f"first by absolute priority, {self.absolute.sum}"
         elif self.priority is None:
-            reason = f"first in order of queue {self.job.queue}"
+            reason = f"first in the order of queue {self.job.queue}"
         else:
             reason = f"first job of {self.account}, dynamic priority {self.priority:.3f}"
             reason += f" ({', '.join(map(str, self.contests))})" if self.contests else ""

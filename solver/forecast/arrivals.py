@@ -248,7 +248,7 @@ def endless_text(found: Sequence[str]) -> tuple[str, ...]:
     one = len(found) == 1
     jobs = f"job {found[0]} has" if one else f"jobs {some(found, _NAMED)} have"
     return (
-        f"{jobs} no run limit, and no finished job like {'it' if one else 'them'} ran as long: "
+        f"{jobs} no run limit, and no similar finished job ran as long: "
         f"assumed to run indefinitely; a job that waits for {'it' if one else 'them'} never starts "
         "in the forecast",
     )

@@ -183,7 +183,7 @@ def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
     if not len(waited):
         raise InputError(
             f"{replayed.log.source or 'the log'}: no job waited longer than {SHORT_WAIT} s "
-            f"after the first quarter of the log: there is nothing to forecast"
+            f"after the first quarter of the log: no job can be forecast"
         )
     names = keys_of(map(str, replayed.log.job[waited].tolist()))
     order = np.argsort(uniforms(seed, "asked", names, 1)[:, 0], kind="stable")

@@ -386,11 +386,11 @@ def _as_plan(
     )
 
 
-#: Wall seconds of one placement problem.
+#: Wall-clock seconds of one placement problem.
 PROBE_SECONDS = 10.0
 #: Measured cost of a pair of job and host in seconds; building the program takes half of it.
 PAIR = PairWeight(memory=10_000, a_second=20_000, share=0.4)
-LIMIT_BEFORE_JOB = "the limit of the search was reached first"
+LIMIT_BEFORE_JOB = "the search limit was reached first"
 
 
 @dataclass(slots=True)
@@ -477,14 +477,14 @@ def _settle(
             for item in settled:
                 item.start = placed[item.demand.job.id]
             first = time if bound is None else bound
-            reason = "" if bound is None else "a placement problem was left undecided"
+            reason = "" if bound is None else "a placement problem was not decided"
             settled.append(_SettledJob(demand, placed[demand.job.id], first, reason))
             return None
         if outcome.status != "INFEASIBLE" and bound is None:
             bound = time
     if bound is None:
         return ""
-    why = why or "a placement problem was left undecided"
+    why = why or "a placement problem was not decided"
     return None if _beside(problem, settled, demand, bound, why) else why
 
 

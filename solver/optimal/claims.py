@@ -196,7 +196,7 @@ def _on_condition(
 
 
 #: Name of the omission for jobs that may get more slots of their range.
-RANGES = "that a job may get more of its range of slots"
+RANGES = "more slots of its range for a job"
 
 
 def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
@@ -216,7 +216,7 @@ def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
 
 #: The rule behind a start on reserved slots by a job that may run beyond the reserved start under
 #: its run limit.
-BY_LIMIT = "that reserved slots are used for backfill by run limits (-W), not by expected run times"
+BY_LIMIT = "backfill by run limits (-W) instead of expected run times"
 
 
 def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[OmittedRule]:
@@ -244,7 +244,7 @@ def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[s
 
 
 def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
-    """Yield the omission that hosts may report more of an amount, for jobs that lack only this
+    """Yield the omission higher reports of hosts of an amount, for jobs that lack only this
     amount.
     """
     unplaced = {item.job for item in plan.unplaced}
@@ -254,7 +254,7 @@ def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
         if demand.job.id in unplaced and beyond_reported(problem, demand)
     ]
     if short:
-        yield OmittedRule("that hosts may report more", frozenset(short), can_only_advance=True)
+        yield OmittedRule("higher reports of hosts", frozenset(short), can_only_advance=True)
 
 
 def binding_of(

@@ -23,7 +23,7 @@ from .order_search import Starts, decode, times_of
 #: another status.
 Jointly = Callable[[Profile, Sequence[tuple[Demand, int]]], tuple[str, dict[str, Start]]]
 
-LIMIT = "the limit of the search was reached"
+LIMIT = "the search limit was reached"
 #: Reason why a missing start is not proved impossible: another order may leave a start before the
 #: termination time (-t).
 DEADLINES = "jobs with a termination time (-t) were not tried in every order"

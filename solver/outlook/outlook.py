@@ -553,7 +553,7 @@ def outlook(
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """Wall seconds of the steps of :func:`starts_in_steps`."""
+    """Wall-clock seconds of the steps of :func:`starts_in_steps`."""
 
     #: Until the earliest starts as configured are published while the simulation continues.
     first: float = 1.0

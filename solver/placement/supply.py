@@ -154,9 +154,9 @@ def unsuitable(request: GpuRequest, hosts: Sequence[Host]) -> str:
     if not kinds:
         bare = [host.name for host in hosts if host.gpu_count is None]
         none = "no host has GPUs" if len(bare) == len(hosts) else f"{some(bare)} have no GPUs"
-        return f"wants {request.wanted()}: {none}"
+        return f"requests {request.wanted()}; {none}"
     more = f" and {len(kinds) - _SHOWN} other kinds" if len(kinds) > _SHOWN else ""
-    return f"wants {request.wanted()}: hosts have {', '.join(list(kinds)[:_SHOWN])}{more}"
+    return f"requests {request.wanted()}; hosts have {', '.join(list(kinds)[:_SHOWN])}{more}"
 
 
 def _kind(gpus: Gpus) -> str:

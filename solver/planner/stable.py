@@ -330,8 +330,8 @@ def stable_plan(
 
 
 #: Note on a plan that keeps published starts.
-NO_PLACE = "the promised starts of other jobs leave it no start"
-KEPT = "promised starts come first: by the order alone some would move later than tolerated"
+NO_PLACE = "the promised starts of other jobs allow no start"
+KEPT = "promised starts take precedence: by priority, some would move beyond the tolerance"
 
 
 def _entry(
@@ -340,7 +340,7 @@ def _entry(
     entry = replace(_moved(instance, item, start), method=method, fallback="")
     if start.time == item.start:
         return entry.unproved()
-    why = "keeps its promised start, or makes way for one"
+    why = "keeps its promised start, or was moved for another one"
     return replace(
         entry.unproved(),
         start=start.time,

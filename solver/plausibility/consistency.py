@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from ...model.cluster import Cluster
 from ...model.configuration import OF_JOBS
@@ -22,7 +21,7 @@ from ...model.display import some
 from ...model.errors import InputError
 from ...model.gpu_request import GPUS_NAMED
 from ...model.input_limits import limits
-from ...model.instance import Instance, SaidByLsf
+from ...model.instance import Instance
 from ...model.job import LARGEST_INDEX, parse_array
 from ...model.modules import with_loaded_modules
 from ...model.omissions import Omission
@@ -72,6 +71,8 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
     waiting = _by_queue(seen, ("PEND", "RSV"))
     pending = _Counts("slots waited for", "bqueues", "ask for", "in", *waiting)
     counts = [item for item in (hosts, running, pending) if item.counted]
+    whole = {job.id: job.reason for job in seen.jobs}
+    said = [replace(item, reason=whole[item.job]) for item in instance.lsf_says]
     found = [
         *(omission for item in counts for omission in item.differences()),
         *states_not_borne_out(instance, seen),
@@ -81,7 +82,7 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
         *_limits(instance, seen),
         *_absolute(instance, seen),
         *_fits_nowhere(instance, seen),
-        *unexplained(instance, of_lsf(instance, _said(instance, seen)), "bjobs"),
+        *unexplained(instance, of_lsf(instance, said), "bjobs"),
     ]
     return ConsistencyReport(tuple(item.line() for item in counts), tuple(found))
 
@@ -395,14 +396,6 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
         f"are reserved on {right.host}, as its jobs reserve per {way} (per {other} "
         f"{wrong.held:.0f} MB; --rusage overrules)"
     )
-
-
-def _said(instance: Instance, seen: Seen) -> Iterator[SaidByLsf]:
-    """Yield what LSF says of jobs, with whole reasons."""
-    zero = 0.0 if instance.origin is None else datetime.fromisoformat(instance.origin).timestamp()
-    for job in seen.jobs:
-        start = None if job.estimate is None else int(job.estimate - zero)
-        yield SaidByLsf(job.id, job.reason, start)
 
 
 def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:

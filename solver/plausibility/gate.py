@@ -9,6 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -19,6 +20,8 @@ from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.pending import LOAD_WORDS, Pending
+from ...model.plan import Method
+from ...model.sources.lsf_state.bjobs import INELIGIBLE
 from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
 from ...model.sources.slurm.seen import SlurmState
 from ..availability.demand import TermDemand
@@ -28,6 +31,7 @@ from ..budget import Budget
 from ..problem import profile_of_running
 from ..resolve import Resolver
 from ..scheduler.continuation import started_now
+from ..scheduler.next_cycle import plan_next_cycle
 from ..scheduler.why_pending import PARALLEL
 from ..slurm.backfill import NEAR, plan_as_slurm
 
@@ -138,6 +142,11 @@ _IN_TABLE: dict[Pending, tuple[str, ...]] = {
     **dict.fromkeys((P.LIMIT_APP, P.JOBS_APP), ("application",)),
     **dict.fromkeys((P.LIMIT_LICENSE_PROJECT, P.JOBS_LICENSE_PROJECT), ("license_project",)),
 }
+#: Reasons for which a job is not eligible (PENDSTATE).
+_INELIGIBLE = (
+    *(P.START_TIME, P.DEPENDENCY, P.QUEUE_INACTIVE, P.QUEUE_WINDOW, P.RESERVATION_INACTIVE),
+    *(P.ARRAY_ELEMENTS, P.JOB_GROUP),
+)
 _OF_LIMIT = {P.QUEUE_RUSAGE: P.RUSAGE, **{other: kind for kind, other in PARALLEL.items()}}
 
 
@@ -161,6 +170,8 @@ class ReadOfLsf:
         it is known; "" if all was.
         """
         queue = self.instance.queue(job.queue)
+        if INELIGIBLE in reason and all(self.lacks(job, it.words)[0] for it in _INELIGIBLE):
+            return "no input explains it", None
         for kind, resource in _kinds_in(reason):
             if kind is None:
                 return "no input explains it", None
@@ -240,7 +251,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Pending], ...]:
     texts = [(kind.words, kind) for kind in Pending]
     texts += [(words, Pending.LOAD) for words in LOAD_WORDS.values()]
     texts += [("Job has a specified start time", Pending.START_TIME)]
-    texts += [("Ineligible", Pending.POSTPONED)]  # PENDSTATE of a job without a reason
+    texts += [(INELIGIBLE, Pending.POSTPONED)]
     texts += [("External load index ({}) is beyond threshold", Pending.LOAD)]
     texts.sort(key=lambda item: -len(item[0]))
     return tuple(
@@ -256,8 +267,6 @@ def _normalised(text: str) -> str:
 
 #: LSF's reason for a job of which nothing is known yet.
 _ELIGIBLE = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
-#: Seconds by which the scheduler's start may be later than now for a job that starts now.
-_SLACK = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,9 +343,7 @@ def unexplained(
     if not known:
         return
     begun = started_now(replace(instance, omissions=()), Budget()) & known.keys()
-    scheduler = instance.params.scheduler
-    later = {job for job, item in known.items() if (item.start or 0) > instance.now + _SLACK}
-    later = _planned_earlier(instance, known, later) if scheduler.plans_nodes else later & begun
+    scheduler, later = instance.params.scheduler, _planned_earlier(instance, known)
     texts: dict[str, dict[str, None]] = {}
     for job, item in known.items():
         contradicted = job in begun and not item.eligible
@@ -352,15 +359,24 @@ def unexplained(
         yield Omission(text, where=where, count=len(jobs), jobs=tuple(jobs))
 
 
-def _planned_earlier(instance: Instance, known: dict[str, Statement], jobs: set[str]) -> set[str]:
-    """Return those of some jobs that Slurm's own plan, made again, starts earlier than printed."""
-    if not jobs:
+def _planned_earlier(instance: Instance, known: dict[str, Statement]) -> set[str]:
+    """Return the jobs that the scheduler's own plan, made again, starts earlier than printed.
+
+    Greedy reservation has an estimate for some jobs alone: the others count by time-based one.
+    """
+    starts = {job: item.start - NEAR for job, item in known.items() if item.start is not None}
+    if all(start <= instance.now for start in starts.values()):
         return set()
-    plan = plan_as_slurm(replace(instance, omissions=()), Budget())
-    return {
-        item.job
+    bare, budget = replace(instance, omissions=()), Budget()
+    plans = [plan_as_slurm(bare, budget)] if instance.params.scheduler.plans_nodes else []
+    methods: tuple[Method, ...] = () if plans else ("time-based", "greedy")
+    for method in methods[: 1 if instance.params.time_reserve_numjobs else 2]:
+        with suppress(InputError):  # chunk jobs have no future allocation
+            plans.append(plan_next_cycle(bare, method, budget=budget))
+    found = {
+        item.job: item.estimate if item.start is None else item.start
+        for plan in plans
         for item in plan.reservations
-        if item.job in jobs
-        and item.start is not None
-        and item.start < (known[item.job].start or 0) - NEAR
+        if item.start is not None or item.estimate is not None
     }
+    return {job for job, at in starts.items() if (own := found.get(job)) is not None and own < at}

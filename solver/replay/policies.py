@@ -580,7 +580,7 @@ def ordered(policy: QueuePolicy | type[QueuePolicy]) -> type[Ordered]:
         raise InputError(f"a policy must be a QueuePolicy, not {type(made).__name__}")
     if not isinstance(getattr(made, "name", None), str) or not made.name:
         raise InputError(
-            f"the name of policy {type(made).__name__} must be a text such as 'shortest', "
+            f"the name of policy {type(made).__name__} must be a string such as 'shortest', "
             f"not {getattr(made, 'name', None)!r}"
         )
     return type(type(made).__name__, (Ordered,), {"policy": made, "__doc__": type(made).__doc__})

@@ -50,7 +50,7 @@ from .eligibility import preempting_now
 #: Omission for jobs with -sla in an instance without service classes.
 UNLISTED = "the guarantees of the service class, if it has any (service_classes; -sla)"
 #: Omission for jobs whose class depends on data that no instance has.
-LICENCE_PROJECTS = "licence projects, by which a service class may attach the job"
+LICENCE_PROJECTS = "attachment to a service class by licence project"
 
 
 def has_loans(instance: Instance) -> bool:
@@ -97,7 +97,7 @@ def left_to_the_loop(
             name = f"loans of guaranteed pool {pool.pool.name}"
             yield name, frozenset(job.id for job in near)
         if any(job.queue in blind for job in near):
-            name = f"that queues with SLA_GUARANTEES_IGNORE see no pool {pool.pool.name}"
+            name = f"queues with SLA_GUARANTEES_IGNORE, which ignore pool {pool.pool.name}"
             yield name, frozenset(job.id for job in near)
 
 
@@ -171,7 +171,7 @@ def _of_pool(resolver: Resolver, rows: GuaranteeRows, number: int) -> Iterator[s
     name, kind = pool.pool.name, pool.pool.kind
     jobs = instance.present_jobs
     if kind != "resource" and preempting_now(instance):
-        yield f"that preempted jobs leave slots of guaranteed pool {name}"
+        yield f"slots that preempted jobs release in guaranteed pool {name}"
     if kind == "slots" and any(job.exclusive for job in jobs):
         yield f"slots that exclusive jobs leave idle in guaranteed pool {name}"
     if kind == "hosts" and not all(job.exclusive for job in jobs):
@@ -180,11 +180,11 @@ def _of_pool(resolver: Resolver, rows: GuaranteeRows, number: int) -> Iterator[s
         inside = {h.name for h, x in zip(instance.cluster.hosts, pool.mask, strict=True) if x}
         for item in instance.advance_reservations:
             if item.end > instance.now and inside & set(item.slots):
-                yield f"that advance reservation {item.name} takes hosts out of pool {name}"
+                yield f"hosts that advance reservation {item.name} takes from pool {name}"
     if kind == "package" and not all(_takes_packages(job, pool.pool, resolver) for job in jobs):
-        yield f"that jobs leave parts of their packages free in guaranteed pool {name}"
+        yield f"unused parts of packages in guaranteed pool {name}"
     if instance.params.simplified_guarantee and kind in ("slots", "package"):
-        yield f"which hosts of guaranteed pool {name} are its owners' (SIMPLIFIED_GUARANTEE)"
+        yield f"the hosts of the owners in guaranteed pool {name} (SIMPLIFIED_GUARANTEE)"
     if rows.has_too_many(number):
         yield f"some guarantees of pool {name}, which has many classes"
 
@@ -192,17 +192,15 @@ def _of_pool(resolver: Resolver, rows: GuaranteeRows, number: int) -> Iterator[s
 #: Omission for jobs with -U if the reservation is not described.
 UNDESCRIBED = "the advance reservation of the job, which is not described (advance_reservations)"
 #: Omission if running jobs have slots that a reservation needs at its start.
-SUSPENDED = "that running jobs are suspended for the jobs of an advance reservation"
+SUSPENDED = "suspension of running jobs for an advance reservation"
 #: Omission for jobs without a run limit: they can start before a reservation and run into it.
-BY_RUN_LIMIT = "that before an advance reservation a run limit has to fit, not an estimate"
-WITHOUT_LIMIT = (
-    "that jobs without a run limit start before an advance reservation, and are suspended for it"
-)
+BY_RUN_LIMIT = "run limits, instead of estimates, before an advance reservation"
+WITHOUT_LIMIT = "suspension of jobs without a run limit for an advance reservation"
 #: Omission for jobs that end after their reservation.
-AFTER_OPEN = "that jobs of an open advance reservation are suspended at its end"
-AGAIN = "that a recurring open advance reservation begins again while its jobs still run"
+AFTER_OPEN = "suspension of jobs at the end of an open advance reservation"
+AGAIN = "jobs of a recurring open advance reservation that still run when it begins again"
 EXCLUSIVE = "exclusive jobs in an advance reservation of a part of a host"
-END_OF_PERIOD = "in which period of a recurring advance reservation an awaited job ends"
+END_OF_PERIOD = "the period of a recurring advance reservation in which an awaited job ends"
 
 
 def touched(instance: Instance, demands: Sequence[Demand]) -> Iterator[tuple[str, frozenset[str]]]:
@@ -432,9 +430,9 @@ def _no_suspension(instance: Instance) -> Instance:
 
 
 #: Reported loads change in unknown ways: only starts of jobs that load excludes depend on it.
-LOADS = "that reported loads change"
+LOADS = "changes of reported loads"
 #: Loads rise and fall with reservations of jobs; a cycle uses the reservations of its instant.
-RESERVED_LOADS = "that loads rise and fall with what jobs reserve"
+RESERVED_LOADS = "changes of loads by the reservations of jobs"
 OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     EstimateRule("dispatch and run windows", _windows, _without_windows),
     EstimateRule(
@@ -456,10 +454,10 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
         _each_queue(preemptive=None, preemptable=None),
     ),
     EstimateRule(
-        "that priorities, and what slot pools leave, change as jobs start and end", has_policy
+        "changes of priorities and of the slots left in pools when jobs start and end", has_policy
     ),
     EstimateRule(
-        "that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve",
+        "reservations only in queues with SLOT_RESERVE or RESOURCE_RESERVE",
         _reserves_in_part,
         _all_reserve,
     ),
@@ -486,12 +484,12 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
         _nobody_grows,
     ),
     EstimateRule(
-        "what a loop remembers of the cycle before (held, borrowed)",
+        "reservations and backfilled slots of the previous cycle",
         lambda instance: bool(instance.held or instance.borrowed),
         lambda instance: replace(instance, held=(), borrowed=()),
     ),
     EstimateRule(
-        "that a job for later may get more of its range of slots",
+        "more slots of its range for a job that starts later",
         lambda instance: any(job.most_slots > job.slots for job in instance.pending),
         _each_pending(lambda job: replace(job, max_slots=None)),
     ),
@@ -499,9 +497,9 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
 
 
 #: Observed in a cycle: MAX_RESERVE_TIME ends reservations.
-RUN_OUT = "that reservations expire after MAX_RESERVE_TIME"
+RUN_OUT = "expiry of reservations after MAX_RESERVE_TIME"
 #: A plan has future allocations for more jobs than a cycle of the cluster (TBR-01).
-FEW_LOOK_AHEAD = "that only the first LSB_TIME_RESERVE_NUMJOBS jobs get a future allocation"
+FEW_LOOK_AHEAD = "future allocations only for the first LSB_TIME_RESERVE_NUMJOBS jobs"
 #: More cycles than any reservation lasts.
 LONG = 1 << 40
 #: Functions that remove a rule, by the name of the rule.
@@ -522,10 +520,10 @@ def _falls(requirement: Requirement) -> bool:
 
 
 _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
-    ("that reservations of memory fall while jobs run", _falls),
+    ("decreasing memory reservations of running jobs", _falls),
     ("the order of terms of compound requirements", lambda asked: isinstance(asked, Compound)),
     (
-        "cu[pref], which counts at dispatch only",
+        "cu[pref], which applies only at dispatch",
         lambda asked: any(
             simple.cu is not None and simple.cu.pref != "config" for simple in simples(asked)
         ),
@@ -588,7 +586,7 @@ _NAMED: Mapping[str, Callable[[Instance, Queue], Iterable[str]]] = {
     RUN_OUT: _run_out,
     "dispatch and run windows": _window_settings,
     "JOB_ACCEPT_INTERVAL": _intervals,
-    "that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve": _none_reserved,
+    "reservations only in queues with SLOT_RESERVE or RESOURCE_RESERVE": _none_reserved,
 }
 
 

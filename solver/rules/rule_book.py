@@ -67,7 +67,7 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     return frozenset(job for job, names in selected.items() if names - steady)
 
 
-SHARED_GPUS = Omission("that jobs without j_exclusive=yes may share GPUs", mark="sharing")
+SHARED_GPUS = Omission("sharing of GPUs by jobs without j_exclusive=yes", mark="sharing")
 
 
 class GpuSharing:
@@ -157,7 +157,7 @@ LATER_ALTERNATIVES = Omission(
 #: Omission for all jobs if the alternative of a running job is unknown.
 HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({})"
 #: Omission for jobs with affinity[] if a host does not say its cores, threads and the like.
-UNITS_UNKNOWN = Omission("affinity[] where hosts do not tell how many processor units they have")
+UNITS_UNKNOWN = Omission("affinity[] on hosts without a known number of processor units")
 #: Maximum number of jobs of a simulation that are examined.
 MAX_JOBS = 100_000
 
@@ -189,7 +189,7 @@ def unsupported_rules(
         if first.id in with_gpus or (job is first and sharing.needed(job) is not None):
             with_gpus[job.id] = job
         if job.queue in inactive:
-            what = Omission(f"that queue {job.queue}, which is inactive, may be activated")
+            what = Omission(f"activation of queue {job.queue}, which is inactive")
             touched.setdefault(what, []).append(job.id)
         asked[job.id] = job if kept else None
         for what in of_class:
@@ -299,10 +299,10 @@ def _of(job: Job, resolver: Resolver) -> Iterator[Omission]:
         for option in () if gpus is None else gpus.unheeded:
             yield Omission(f"{option} of GPUs (-gpu)")
         if gpus is not None and len(simples(resolver.requirement(job))) > 1 and job.gpu:
-            what = "-gpu beside a compound requirement"
+            what = "-gpu together with a compound requirement"
             yield Omission(what, resources=(GPUS,), changes="amounts")
         if resolver.unsure_of_gpus(job):
-            yield Omission("model and memory of GPUs where hosts do not tell them")
+            yield Omission("model and memory of GPUs on hosts that do not report them")
         if resolver.spreads_tasks(job):
             yield Omission("stripe and gtile of span[]")
         if resolver.has_alternatives(job):
@@ -348,7 +348,7 @@ class StartedNow(frozenset[str]):
 
 
 #: Omission in queues with IGNORE_DEADLINE: a plan keeps a run inside one window.
-BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
+BEYOND_WINDOWS = "continuation of jobs in the next RUN_WINDOW (IGNORE_DEADLINE)"
 #: Reason for a job that fits in none of its partitions alone.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
@@ -420,7 +420,7 @@ class RuleBook:
         if admission.refused:
             return replace(demand, impossible=admission.refused)
         if admission.pooled:
-            self._leave_out("what slot pools let a queue have", [demand.job.id])
+            self._leave_out("the slots that slot pools grant a queue", [demand.job.id])
         return in_one_partition(demand, admission, self.situation.names)
 
     def _loaded(self, demand: Demand) -> Demand:
@@ -450,7 +450,7 @@ class RuleBook:
         if not closed.any():
             return demand
         if any(closed[term.candidates].any() for term in demand.terms):
-            self._leave_out("that loads may fall", [demand.job.id], may_help=True)
+            self._leave_out("falling loads", [demand.job.id], may_help=True)
         return _or_impossible(
             without_hosts(demand, closed),
             f"{self.eligibility.why_load(demand.queue.name)}: no start from load is known",

@@ -57,7 +57,7 @@ from .reserving import Greedy, open_part
 from .simulation import Session
 
 #: Effects that later jobs may have on the start of a job without BACKFILL.
-OUTLASTED = "that a later job uses slots that one without BACKFILL needs beyond its own end"
+OUTLASTED = "use of slots by a later job that a job without BACKFILL also needs"
 #: Note on a plan with too many later jobs to place each at its own rank.
 PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
 #: Note on a job with a greedy reservation because the budget did not suffice for a better one.
@@ -296,7 +296,7 @@ class NextCycle:
         """Return names of the rules that may move starts of this cycle in later cycles."""
         found: list[str] = []
         if self.cycle.state.progress.without_future_allocation:
-            found.append("that jobs without a future allocation reserve released slots")
+            found.append("reservation of released slots by jobs without a future allocation")
         several = len(self.instance.pending) > 1
         if several and any(
             self._expires_first(reservation) for reservation in self.cycle.reservations
@@ -311,7 +311,7 @@ class NextCycle:
             and not takes_only_slots(reservation.demand, reservation.start)
             for reservation in later
         ):
-            found.append("that limits, licences and memory bound a reservation")
+            found.append("limits, licences and memory that restrict a reservation")
         if has_spanning_lower_priority_job(later):
             found.append(OUTLASTED)
         if self.cycle.later.placed_behind:

@@ -88,7 +88,7 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
     world = cycle.world
     state = world.states.find(change.job)
     if state is None or state.status != RUNNING or len(state.terms) != 1:
-        return "it is not running then"
+        return "it is not running at that time"
     own = state.allocation
     if isinstance(change, Resize):
         wanted = {world.index[name]: n for name, n in change.allocation.items() if n > 0}
@@ -138,7 +138,7 @@ def apply_command(cycle: CycleState, command: JobCommand) -> str:
 
 def _end(cycle: CycleState, state: JobState) -> str:
     if state.status not in _HAS_SLOTS:
-        return "it is not running then"
+        return "it is not running at that time"
     cycle.world.end(state, cycle.world.now, killed=False)
     return ""
 
@@ -181,7 +181,7 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
     """
     world, job = cycle.world, state.job
     if state.status != PENDING:
-        return "it is not pending then"
+        return "it is not pending at that time"
     if any(job.queue in group.queues for group in aps_groups(cycle.instance)):
         return f"queue {job.queue} has absolute priority (APS_PRIORITY)"
     priority_at, now = cycle.instance.params.priority_at, world.now

@@ -212,7 +212,7 @@ NOT_BEGUN = "Slurm gives no start to a job before its begin time"
 NOT_OPEN = "Slurm gives no start to a job before its reservation begins"
 CLOSED = "Slurm gives it no start: it does not fit before its reservation ends"
 GIVEN_UP = "Slurm gives it no start: no node is released within its own duration"
-BEYOND = "its start is beyond the depth of a cycle (bf_max_job_test, bf_max_job_array_resv)"
+BEYOND = "its start is beyond the scope of a cycle (bf_max_job_test, bf_max_job_array_resv)"
 MANY_TERMS = "not modelled: compound requirements"
 
 

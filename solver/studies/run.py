@@ -350,14 +350,14 @@ def require_arguments(
 def _of_texts(texts: Mapping[str, object]) -> Iterator[Problem]:
     for name, given in texts.items():
         if isinstance(given, str):
-            yield Problem(f"must be a list of texts: [{given!r}], not {given!r}", name)
+            yield Problem(f"must be a list of strings: [{given!r}], not {given!r}", name)
         elif not isinstance(given, Collection) or isinstance(given, (bytes, Mapping)):
-            yield Problem(f"must be a list of texts KEY=VALUE, not {_kind(given)}", name)
+            yield Problem(f"must be a list of strings KEY=VALUE, not {_kind(given)}", name)
         else:
             for number, item in enumerate(given):
                 if not isinstance(item, str):
                     yield Problem(
-                        f"must be a text KEY=VALUE, not {_kind(item)}", f"{name}[{number}]"
+                        f"must be a string KEY=VALUE, not {_kind(item)}", f"{name}[{number}]"
                     )
 
 

@@ -69,7 +69,7 @@ def allocations(facts: Facts) -> Iterator[Violation]:
         if entry.start is not None and not entry.allocation:
             yield Violation("allocation", f"job {job.id}: it starts without hosts", job.id)
         if entry.start is None and entry.allocation:
-            yield Violation("allocation", f"job {job.id}: it holds hosts without a start", job.id)
+            yield Violation("allocation", f"job {job.id}: it has hosts without a start", job.id)
         for host, slots in (*entry.allocation.items(), *entry.reserved.items()):
             if host not in facts.hosts:
                 yield Violation(

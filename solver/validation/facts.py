@@ -649,7 +649,7 @@ def _as_recorded(
     held = tuple(sum(part.values()) for part in recorded)
     if held != asked:
         have, want = (" and ".join(map(str, counts)) for counts in (held, asked))
-        return None, f"the terms that the plan records hold {have} slots, they ask for {want}"
+        return None, f"the terms that the plan records have {have} slots, they request {want}"
     total: Counter[str] = Counter()
     for part in recorded:
         total.update(part)

@@ -134,5 +134,5 @@ def test_each_start_says_which_model_decided_it() -> None:
 def test_a_caution_is_printed_once() -> None:
     """Would find: its sentence in each row that it touches."""
     text = printed("compare", "--example", "fairshare-pool", "--configured")
-    assert " ".join(text.split()).count("what slot pools let a queue have") == 1
+    assert " ".join(text.split()).count("the slots that slot pools grant a queue") == 1
     assert text.count("no earlier found [1]") == 15

@@ -283,7 +283,7 @@ def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
     assert ".png or .svg" in str(found.exception)
     empty = tmp_path / "empty.swf"
     empty.write_text("; MaxProcs: 4\n")
-    assert "nothing to forecast" in str(_run("backtest", empty).exception)
+    assert "no job can be forecast" in str(_run("backtest", empty).exception)
     assert "the log contains no finished jobs" in str(_forecast(moment, empty).exception)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sampling import pairwise, some
-from slotwise.solver.optimal.pool.problem import PoolProblem
+from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.search import Helper
 
 DATA = Path(__file__).parents[1] / "data"

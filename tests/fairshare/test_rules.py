@@ -173,7 +173,7 @@ def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning():
     )
     assert messages(problem) == []
     assert warnings(problem) == [
-        "queues[1].FAIRSHARE: queue short: its own FAIRSHARE is ignored, it inherits that of normal"
+        "queues[1].FAIRSHARE: queue short: its own FAIRSHARE is ignored, and that of normal applies"
     ]
 
 

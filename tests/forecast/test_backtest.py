@@ -89,7 +89,7 @@ def test_a_truth_that_is_not_known_yet_calibrates_nothing(place, later):
 
 
 def test_a_log_where_nobody_waited_is_one_clear_message():
-    with pytest.raises(InputError, match="there is nothing to forecast"):
+    with pytest.raises(InputError, match="no job can be forecast"):
         backtest(_replayed(_log([(t, 1, 1, 1) for t in range(20)])))
     with pytest.raises(InputError, match="at least 1"):
         backtest(_replayed(LOG, procs=32), jobs=0)

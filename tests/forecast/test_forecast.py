@@ -8,15 +8,15 @@ from forecast_lab import asked_of, past_of
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.accuracy.measures import EARLY, LATE, LIKELY
-from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
+from slotwise.solver.forecast.arrivals import NoArrivals, PastBlocks
 from slotwise.solver.forecast.forecast import (
     Drawn,
     forecast_world,
     uncertainty,
 )
-from slotwise.solver.forecast.jobs import NO_START, keys_of
+from slotwise.solver.forecast.jobs import keys_of
 from slotwise.solver.forecast.moment import PoolWorld
-from slotwise.solver.forecast.runtimes import AtLimits, ExactRunTimes, Ratios
+from slotwise.solver.forecast.runtimes import ExactRunTimes, Ratios
 
 NOW = 10**6
 PAST = past_of(
@@ -35,13 +35,6 @@ def test_with_exact_run_times_every_sample_is_the_truth():
     found = forecast_world(world, ("1",), truth, NoArrivals(), Drawn(3))
     assert found.samples.tolist() == [[NOW + 40] * 3]
     assert found.by_limits.tolist() == [NOW + 70]
-
-
-def test_by_limits_is_what_a_plan_says_and_never_where_nothing_ends():
-    world = _world((1, 100, 4, 30), (1, 100, 2, -1), (1, -1, 4, -1), (1, 9, 4, -1), procs=4)
-    found = forecast_world(world, ("1", "2", "3"), Ratios(PAST), NoArrivals(), Drawn(2))
-    assert found.by_limits.tolist() == [NOW + 70, NOW + 170, NO_START]
-    assert (found.samples[2] > NOW).all()  # its limnothing can be learned from it, the past does
 
 
 def test_another_seed_is_another_forecast_and_the_same_the_same():
@@ -65,13 +58,6 @@ def test_a_job_behind_all_others_changes_none_of_them_under_fcfs(waiting):
         names = ("",) * len(asked)
         found.append(forecast_world(world, names, Ratios(PAST), NoArrivals(), Drawn(5)).samples)
     assert found[1][:-1].tolist() == found[0].tolist()
-
-
-def test_a_world_with_nobody_waiting_has_no_forecasts():
-    found = forecast_world(_world((1, 100, 4, 30)), (), AtLimits(), NoArrivals(), Drawn(3))
-    assert found.samples.shape == (0, 3)
-    assert found.likely.shape == (0,)
-    assert len(NOBODY) == 0
 
 
 def _many_waiting(*, precision=None, workers=1, samples=300):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from forecast_lab import cluster, coming_of, past_jobs, site_history
 from sampling import pairwise, some
-from slotwise import Cluster, History, Host, Instance, Job, Queue, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.forecast import starts_at_limits
 from slotwise.solver.forecast.of_instance import HostsWorld, forecast, hosts_world
@@ -91,34 +91,3 @@ def test_of_those_that_wait_each_is_looked_at_once(
     # Two waited when the host was full, then each newcomer alone, then all when it was free.
     assert sum(looked_at) <= 2 + 100 + 101
     assert world.starts(world.jobs.limit, NOBODY).tolist() == [LONG]
-
-
-def test_a_newcomer_that_fits_beside_those_that_wait_starts_at_once() -> None:
-    """The host has two slots left: too few for who waits, enough for who comes."""
-    run = RunningJob(Job("1", 2, user="u", run_limit=LONG, queue="q"), 0, {"h": 2})
-    wait = Job("2", 4, user="v", run_limit=60, queue="q")
-    instance = Instance(
-        Cluster((Host("h", 4),)), queues=(Queue("q"),), running=(run,), pending=(wait,)
-    )
-    history: History = past_jobs(Job("3", 1, user="v", queue="q"))
-    world = hosts_world(instance, history)
-    # Both free slots are taken up to second 1,020 by a newcomer, so a third one waits that long.
-    coming = coming_of((120, 900, 1000, 2), (240, 50, 100, 2))
-    coming = replace(coming, row=coming.row * 0)
-    session_starts = _all_starts(world, coming)
-    assert session_starts == {"+0": 120, "+1": 1020, "2": LONG}
-
-
-def _all_starts(world: HostsWorld, coming) -> dict[str, int]:  # type: ignore[no-untyped-def]
-    started: dict[str, int] = {}
-    run = Cycle.run
-
-    def noted(cycle: Cycle, **known):  # type: ignore[no-untyped-def]
-        record = run(cycle, **known)
-        started.update(dict.fromkeys(record.started, cycle.world.now))
-        return record
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Cycle, "run", noted)
-        world.starts(world.jobs.limit, coming)
-    return started

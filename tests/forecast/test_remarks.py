@@ -49,7 +49,7 @@ def test_a_job_without_a_limit_that_outran_all_others_is_named_and_nobody_starts
         None
     }
     (remark,) = _about(found.remarks, "assumed to run indefinitely")
-    assert remark.startswith("job r has no run limit, and no finished job like it ran as long")
+    assert remark.startswith("job r has no run limit, and no similar finished job ran as long")
 
 
 @examples(40)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +36,7 @@ def test_older_records_may_end_earlier() -> None:
         (2, "1e9", "eventTime"),
         (6, "-4", "must be 0 or more, not 101 and -4"),
         (7, "1743910037", "must be submitted, started and finished in this order"),
-        (22, "999", "numAskedHosts must be the length of a list, 0 to 124, not 999"),
+        (22, "999", "numAskedHosts must be a list length from 0 to 124, not 999"),
         (1, '"ten"', "version"),
     ],
 )
@@ -48,26 +46,6 @@ def test_one_field_at_a_time(field: int, value: str, says: str) -> None:
     problems = parse_acct([GOOD, " ".join(words)]).problems
     assert [problem.line for problem in problems] == [2]
     assert says in problems[0].message
-
-
-@pytest.mark.parametrize(
-    ("field", "name"),
-    [(5, "options"), (6, "numProcessors"), (7, "submitTime"), (8, "beginTime"), (9, "termTime"),
-     (26, "hostFactor")],
-)  # fmt: skip
-def test_a_cell_that_cannot_be_read_takes_only_itself(field: int, name: str) -> None:
-    words = [f'"{w}"' if not w.lstrip("-").replace(".", "").isdigit() else w for w in split(GOOD)]
-    words[field] = "nan"
-    log = parse_acct([GOOD, " ".join(words)], "lsb.acct")
-    assert not log.problems
-    (told,) = log.unread
-    assert re.fullmatch(
-        rf"lsb.acct:2: job \d+: {name} must be .*, not 'nan' \(field {field + 1}\).*", told
-    )
-    whole, partly = log.jobs
-    assert (partly.hosts, partly.start, partly.end, partly.run_limit, partly.queue) == (
-        *(whole.hosts, whole.start, whole.end, whole.run_limit, whole.queue),
-    )
 
 
 @pytest.mark.behaviour("CFG-04")
@@ -98,14 +76,6 @@ def test_any_text_is_read_or_reported(text: str) -> None:
     log = parse_acct(text.splitlines())
     asked = [line for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
     assert len(log.jobs) + len(log.problems) + sum(log.passed_over.values()) == len(asked)
-
-
-def test_gzip_and_files_that_cannot_be_read(tmp_path: Path) -> None:
-    packed = tmp_path / "lsb.acct.1.gz"
-    packed.write_bytes(gzip.compress((GOOD + "\n").encode()))
-    assert len(read_acct(packed).jobs) == 1
-    with pytest.raises(InputError, match="cannot be read"):
-        read_acct(tmp_path / "nothing")
 
 
 def test_records_whose_requirement_cannot_be_read_are_left_out_and_counted() -> None:

@@ -7,8 +7,7 @@ import time
 
 import pytest
 from slotwise import InputError
-from slotwise.model.formats import dump, dump_json, to_document
-from slotwise.model.formats.reader import loads
+from slotwise.model.formats import dump, dump_json, loads, to_document
 from slotwise.model.formats.submit import submission
 
 _HEAD = "format: slotwise/1\nhosts: [{name: n1, slots: 8}]\n"
@@ -52,21 +51,6 @@ def test_one_entry_is_written() -> None:
     assert pending[1]["array"] == "1-9:2,15%4"
 
 
-@pytest.mark.behaviour("ARR-05")
-def test_elements_that_differ_are_entries_of_their_own() -> None:
-    text = _pending(
-        '{id: 101, array: "1-3%2"}', "{id: '101[4]', array_limit: 2, priority: 5}", "{id: '101[5]'}"
-    )
-    instance = loads(text)
-    entries = to_document(instance)["pending"]
-    assert [(e["id"], e.get("array")) for e in entries] == [
-        ("101", "1-3%2"),
-        ("101[4]", None),
-        ("101[5]", None),
-    ]
-    assert loads(dump(instance)) == instance
-
-
 @pytest.mark.behaviour("ARR-01")
 @pytest.mark.parametrize(
     ("entry", "said"),
@@ -89,12 +73,6 @@ def test_refused(entry: str, said: str) -> None:
     (problem,) = refused.value.problems  # one of all elements
     assert said in str(problem)
     assert problem.line == 5
-
-
-@pytest.mark.behaviour("ARR-01")
-def test_the_largest_index_is_a_parameter() -> None:
-    text = _pending("{id: 1, array: 1-1001}") + "params: {MAX_JOB_ARRAY_SIZE: 1001}\n"
-    assert len(loads(text).pending) == 1001
 
 
 def test_what_runs_is_one_element() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from parsed_bsub import parse_bsub
 from slotwise import InputError, Instance, ask, loads
-from slotwise.model.formats.bsub import read_bsub
 from slotwise.model.formats.submit import submitted_job
 
 INSTANCE = """format: slotwise/1
@@ -37,17 +35,6 @@ def test_all_that_is_wrong_with_a_line_is_told_at_once() -> None:
     assert len(found) == len(begins)
 
 
-@pytest.mark.behaviour("CFG-03")
-def test_in_a_file_too() -> None:
-    job = "pending: [{id: p, bsub: \"-n 0 -q nosuch -m b -R 'mem>>5'\", user: ann}]\n"
-    with pytest.raises(InputError) as caught:
-        loads(INSTANCE + job)
-    found = [problem.message for problem in caught.value.problems]
-    assert len(found) == 4
-    for piece in ("-n: ", "unknown queue 'nosuch'", "unknown host or host group 'b'", "mem"):
-        assert any(piece in text for text in found)
-
-
 @pytest.mark.behaviour("FSH-13")
 def test_the_group_of_a_job_must_have_its_user_in_any_queue() -> None:
     assert submitted_job(instance(), "-G g", user="ann").group == "g"
@@ -77,15 +64,3 @@ def test_names_of_which_nothing_is_described_are_taken_and_named(option: str, na
     assert (answer.line.start, answer.line.proved) == (0, False)
     with pytest.raises(InputError, match="unknown"):
         ask(instance(), f"bsub -n 2 -W 1:00 {option} ./a.out")
-
-
-@pytest.mark.parametrize(
-    "words", ['-x "" ./run', '"" -n 2', '-n 2 ""', "-n 1 -W 10 ''", '-n 1 "" -q']
-)
-def test_an_empty_word_is_the_command(words: str) -> None:
-    """As the shell passes an unset variable in quotes; also on the last line of a script."""
-    words = f"bsub {words}"
-    assert parse_bsub(words) == parse_bsub(words.replace('""', "x").replace("''", "x"))
-    found, wrong = read_bsub(f"bsub < job.sh << E\n#BSUB {words[5:]}\n#BSUB -n 1\nE")
-    assert isinstance(found, dict)
-    assert all(str(problem) for problem in wrong)

@@ -14,9 +14,8 @@ import yaml
 from slotwise import InputError, Job, RunningJob, from_document
 from slotwise.model.formats import build as columns
 from slotwise.model.formats import document as d
-from slotwise.model.formats import to_document
+from slotwise.model.formats import loads_with_warnings, to_document
 from slotwise.model.formats.build import take_columns
-from slotwise.model.formats.reader import loads_with_warnings
 from slotwise.model.generate import generate
 
 _COMPLETE = Path(__file__).parent / "complete.yaml"
@@ -79,22 +78,6 @@ def test_jobs_of_files_have_the_defaults_of_jobs() -> None:
     for name, info in d.RunningEntry.model_fields.items():
         if name not in own:
             assert info.default == usual[name], name
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": "1", "bsub": "-n 4"},
-        {"id": "1", "begin": "2026-03-01T08:00:00Z"},
-        {"id": "1", "user": 2.5},
-        {"id": "1", "nobody": 1},
-        {"user": "a"},
-        ["1"],
-    ],
-)
-def test_what_needs_a_closer_look_is_left_to_entries(row: object) -> None:
-    _, found = take_columns({"pending": [{"id": "0"}, row]})
-    assert found == {}
 
 
 @pytest.mark.parametrize("sign", ["\\u001b", "\x7f", "\u202e", "\\t", "é"])

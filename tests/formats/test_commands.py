@@ -27,16 +27,6 @@ def _run(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
 
 
-def test_check_says_ok_a_line_a_file() -> None:
-    run = _run("check", str(example("headline")), str(example("kth-sp2-queue-10")))
-    assert run.exit_code == 0
-    assert run.stderr == ""
-    assert [line.split(": ", 1)[1] for line in run.stdout.splitlines()] == [
-        "ok (4 hosts, 16 slots, 4 running, 1 pending job)",
-        "ok (1 host, 100 slots, 5 running, 10 pending jobs)",
-    ]
-
-
 @pytest.mark.behaviour("CFG-02")
 def test_check_reports_everything_and_goes_on(tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 from lsf.lab import queue, write
-from slotwise import InputError, from_document, load, loads
+from slotwise import InputError, load, loads
 from slotwise.model.formats import json_schema, load_with_warnings
 from slotwise.model.formats.reading import KINDS
 from slotwise.model.sources.acct import read_acct
@@ -116,13 +116,6 @@ def test_keys_and_cells_as_the_documents_have_them() -> None:
     validator.validate(document)
     del document["user_groups"][1]["GROUP_NAME"]
     assert not validator.is_valid(document)
-
-
-def test_a_key_under_both_names_is_refused() -> None:
-    document = {"format": "slotwise/1", "hosts": [{"name": "a", "slots": 1}]}
-    document["queues"] = [{"name": "q", "QUEUE_NAME": "r"}]
-    with pytest.raises(InputError, match="unknown key 'QUEUE_NAME'"):
-        from_document(document)
 
 
 EVENTS = '"JOB_NEW" "10.1" 1600000000 101 0 33816658 1\n' * 300

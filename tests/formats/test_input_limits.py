@@ -276,16 +276,6 @@ def test_the_first_bad_records_are_kept_and_the_others_counted(
     assert len(read(log, keep_going=True).problems) == 51
 
 
-def test_job_numbers_that_come_again_are_counted_too(tmp_path: Path) -> None:
-    log = tmp_path / "log.swf"
-    log.write_text(RECORD.format(1, 1) * 1000 + "bad\n")
-    with limited(errors=3):
-        found = read_swf(log, keep_going=True)
-    assert [item.line for item in found.problems] == [2, 3, 4, None]
-    assert found.problems[-1].message == "and 997 more bad records (1,000 in all)"
-    assert dict(found.workload.left_out) == {"malformed record": 1000}
-
-
 def test_logs_have_no_more_records_than_are_wanted(tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     log.write_text("".join(RECORD.format(i, i) for i in range(1, 101)))
@@ -327,19 +317,6 @@ def test_acct_takes_little_memory_a_record(tmp_path: Path) -> None:
                 words[3] = str(1000 + number)
                 file.write(" ".join(words) + "\n")
     assert growth(read_acct, *paths, more=2000) < 280
-
-
-def test_a_job_number_that_comes_again_is_told_with_both_lines(tmp_path: Path) -> None:
-    log = tmp_path / "log.swf"
-    log.write_text("".join(RECORD.format(n, 1) for n in (1, 2, 1)) + "bad\n" + RECORD.format(1, 9))
-    found = read_swf(log, keep_going=True)
-    assert [(item.line, item.message) for item in found.problems] == [
-        (3, "job number 1 is already used at line 1"),
-        (4, "a record must have 18 columns, not 1"),
-        (5, "job number 1 is already used at line 1"),
-    ]
-    assert found.workload.job.tolist() == [1, 2]
-    assert dict(found.workload.left_out) == {"malformed record": 3}
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,3 @@ pending: [{{id: p, exclusive: {yes}, resizable: {no}}}]
     assert not instance.pending[0].resizable
     assert not instance.cluster.shared[0].static
     assert loads(dump(instance)) == instance
-
-
-def test_what_is_neither_yes_nor_no_is_refused() -> None:
-    assert problems("pending: [{id: p, exclusive: 1}]") == ["must be Y or N, not 1"]
-    assert problems("pending: [{id: p, exclusive: maybe}]") == ["must be Y or N, not 'maybe'"]

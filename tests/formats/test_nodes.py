@@ -172,16 +172,6 @@ def test_the_option_that_is_wrong_is_named_once() -> None:
         assert problem.message.count("-ext") <= 1
 
 
-@pytest.mark.behaviour("PLC-18")
-def test_a_change_names_it_too() -> None:
-    from slotwise.model.formats.changes import loads_changes
-
-    text = "format: slotwise-changes/1\nchanges:\n  - {at: 9, bmod: {job: 1, extsched: 'RMS[x]'}}\n"
-    with pytest.raises(sw.InputError) as caught:
-        loads_changes(text, loads(f"{NODES}pending: [{{id: 1}}]\n"))
-    assert caught.value.problems[0].path == "changes[0].bmod.extsched"
-
-
 def test_what_explain_offers_an_rms_job_can_be_had() -> None:
     problem = load(sw.example("sierra-rms"))
     told = sw.explain(problem, "3876").to_dict()

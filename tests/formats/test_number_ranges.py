@@ -136,7 +136,7 @@ def test_the_columns_that_are_read_of_lsf_logs_have_it_too(
     wrong = (
         "must be a number within ±",
         "must be seconds since 1970",
-        "must be the length of a list",
+        "must be a list length",
     )
     assert [text for (text,) in refused if not any(part in text for part in wrong)] == []
 

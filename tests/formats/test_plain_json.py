@@ -41,13 +41,3 @@ def test_as_a_close_look(text: str, bounds: InputLimits, monkeypatch: pytest.Mon
         quick = said(text)
         monkeypatch.setattr(source_text, "_plain_json", lambda _: vars(source_text)["_DOUBTFUL"])
         assert quick == said(text)
-
-
-def test_plain_text_needs_no_close_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_: object) -> None:
-        raise AssertionError("a close look")
-
-    monkeypatch.setattr(source_text, "_unique", refused)
-    assert said(TEXTS[0]) == {"a": 1, "b": [1, {"c": "x"}], "d": None}
-    with pytest.raises(AssertionError):
-        said(TEXTS[1])

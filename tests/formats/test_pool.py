@@ -8,34 +8,12 @@ from typing import Any
 
 import pytest
 from slotwise import InputError, example, load
-from slotwise.model.duration import expected_finish
 from slotwise.model.sources.trace import from_snapshot, load_pool
 
 _FILE = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
 _DATA = json.loads(_FILE.read_text())
 
 pytestmark = pytest.mark.behaviour("CFG-04")
-
-
-def test_the_pool_is_one_host_and_loses_nothing() -> None:
-    instance = load_pool(_FILE)
-    (host,) = instance.cluster.hosts
-    assert host.slots == _DATA["procs"]
-    assert host.slots - sum(job.slots for job in instance.running) == _DATA["free"]
-    assert [
-        (int(item.job.id), item.slots, expected_finish(instance, item), item.job.run_time)
-        for item in instance.running
-    ] == [
-        (job["id"], job["procs"], job["remaining_req_s"], job["remaining_actual_s"])
-        for job in _DATA["running"]
-    ]
-    assert [
-        (int(job.id), job.slots, job.run_limit, job.run_time, -job.submit)
-        for job in instance.pending
-    ] == [
-        (job["id"], job["procs"], job["req_s"], job["run_s"], job["waited_s"])
-        for job in _DATA["queue"]
-    ]
 
 
 def test_the_shipped_queue_is_this_snapshot() -> None:

@@ -7,53 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from slotwise import HostRequest, InputError, dump, load, loads
-from slotwise.model.formats import load_with_warnings, loads_with_warnings
+from slotwise import InputError, load, loads
+from slotwise.model.formats import loads_with_warnings
 
 BASE = 'format: slotwise/1\nhosts:\n  - {name: "n[1-4]", slots: 4}\n'
 
 
 def _warnings(text: str) -> list[str]:
     return [str(problem) for problem in loads_with_warnings(text, "f.yaml")[1]]
-
-
-@pytest.mark.behaviour("CFG-02")
-def test_a_short_file_is_a_whole_problem() -> None:
-    instance = loads(BASE + "pending:\n  - {id: 1, slots: 6, run_limit: 2h}\n")
-    assert [host.name for host in instance.cluster.hosts] == ["n1", "n2", "n3", "n4"]
-    assert instance.queues[0].name == instance.pending[0].queue == "default"
-    assert (instance.pending[0].slots, instance.pending[0].run_limit) == (6, 7200)
-    assert instance.now == 0
-
-
-def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
-    json_text = '{"format": "slotwise/1", "hosts": [{"name": "n[1-4]", "slots": 4}]}'
-    assert loads(json_text) == loads(BASE)
-    for name in ("a.json", "b.yaml", "c.txt"):
-        file = tmp_path / name
-        file.write_text(json_text if name != "c.txt" else BASE)
-        assert load(file) == loads(BASE)
-
-
-def test_numbers_are_not_what_old_yaml_thinks() -> None:
-    text = BASE + (
-        "queues: [{name: on, RUNLIMIT: 1:30}]\n"
-        "pending:\n  - {id: 007, user: no, submit: -0:30, deadline: 2:00}\n"
-    )
-    instance = loads(text)
-    assert instance.queues[0].name == "on"
-    assert instance.queues[0].run_limit_max == 5400
-    (job,) = instance.pending
-    assert (job.id, job.user, job.submit, job.deadline) == ("007", "no", -1800, 7200)
-
-
-def test_limits_in_lsf_names_are_minutes_and_others_seconds() -> None:
-    instance = loads(
-        BASE + "queues: [{name: a, RUNLIMIT: 60}]\npending:\n  - {id: 1, run_limit: 60}\n"
-        "  - {id: 2, bsub: -W 60}\n"
-    )
-    assert instance.queues[0].run_limit_max == 3600
-    assert [job.run_limit for job in instance.pending] == [60, 3600]
 
 
 def test_stamps_count_from_the_origin() -> None:
@@ -70,14 +31,6 @@ def test_stamps_count_from_the_origin() -> None:
 def test_sizes_may_be_decimal() -> None:
     text = "format: slotwise/1\nsize_base: 1000\nhosts: [{name: a, slots: 1, mem: 4G}]\n"
     assert loads(text).cluster.hosts[0].amounts == {"mem": 4000.0}
-
-
-@pytest.mark.behaviour("REQ-13")
-def test_limits_follow_the_unit_for_limits() -> None:
-    text = BASE + (
-        "params: {LSF_UNIT_FOR_LIMITS: GB}\nlimits: [{name: a, MEM: 2, SWP: 512M, PER_HOST: all}]\n"
-    )
-    assert loads(text).limits[0].amounts == {"mem": 2048.0, "swp": 512.0}
 
 
 @pytest.mark.behaviour("REQ-18")
@@ -98,48 +51,6 @@ def test_exclusive_resources_are_booleans_too() -> None:
     assert host.exclusive == {"bigmem"}
 
 
-@pytest.mark.behaviour("PLC-05")
-def test_units_are_a_forest_and_list_all_their_hosts() -> None:
-    text = BASE + (
-        "params: {COMPUTE_UNIT_TYPES: enclosure rack!}\nhost_groups: {hg: n3 n2}\n"
-        "compute_units:\n  - {name: r, type: rack, members: e2 e1}\n"
-        "  - {name: e1, type: enclosure, members: n1}\n"
-        "  - {name: e2, type: enclosure, members: hg}\n"
-    )
-    cluster = loads(text).cluster
-    assert cluster.default_unit_type == "rack"
-    assert [(unit.name, unit.hosts, unit.parent) for unit in cluster.units] == [
-        ("r", ("n3", "n2", "n1"), None),
-        ("e1", ("n1",), "r"),
-        ("e2", ("n3", "n2"), "r"),
-    ]
-
-
-@pytest.mark.behaviour("FSH-08")
-def test_groups_and_partitions_know_all_and_exceptions() -> None:
-    text = BASE + (
-        "host_groups: {odd: n1 n3, rest: all ~odd, stars: n*}\n"
-        "host_partitions: [{name: p, HOSTS: all ~rest, USER_SHARES: '[[default,1]]'}]\n"
-    )
-    instance = loads(text)
-    assert [group.members for group in instance.cluster.groups] == [
-        ("n1", "n3"),
-        ("n2", "n4"),
-        ("n1", "n2", "n3", "n4"),
-    ]
-    assert instance.partitions[0].hosts == ("n1", "n3")
-
-
-def test_slots_come_from_proclimit_where_the_job_says_nothing() -> None:
-    text = BASE + (
-        "queues: [{name: a, PROCLIMIT: 2 3 4}, {name: b, PROCLIMIT: 2 4}, {name: c}]\n"
-        "applications: [{name: f, PROCLIMIT: 1 4 8}]\n"
-        "pending:\n  - {id: 1}\n  - {id: 2, queue: b}\n  - {id: 3, queue: c}\n"
-        "  - {id: 4, bsub: -app f}\n"
-    )
-    assert [job.slots for job in loads(text).pending] == [3, 2, 1, 4]
-
-
 @pytest.mark.behaviour("TBR-14")
 def test_a_running_job_asked_for_what_it_holds_unless_it_was_resized() -> None:
     text = BASE + (
@@ -149,16 +60,6 @@ def test_a_running_job_asked_for_what_it_holds_unless_it_was_resized() -> None:
     first, second = loads(text).running
     assert (first.job.slots, first.slots) == (3, 3)
     assert (second.job.slots, second.slots) == (2, 3)
-
-
-@pytest.mark.behaviour("CFG-03")
-def test_a_job_may_be_a_bsub_line() -> None:
-    line = 'bsub -n 6,8 -R "span[ptile=2]" -W 2:00 -m "n1+2 n2!" -sp 50 -P proj ./run -x'
-    (job,) = loads(BASE + f"pending:\n  - {{id: 1, user: ann, bsub: '{line}'}}\n").pending
-    assert (job.slots, job.max_slots, job.run_limit, job.priority) == (6, 8, 7200, 50)
-    assert job.res_req == ("span[ptile=2]",)
-    assert job.hosts == (HostRequest("n1", 2), HostRequest("n2", 0, True))
-    assert (job.project, job.user, job.exclusive) == ("proj", "ann", False)
 
 
 @pytest.mark.behaviour("MEM-05")
@@ -225,12 +126,6 @@ def test_what_the_merging_ignores_is_a_warning() -> None:
     assert "RES_REQ of the queue is ignored" in warning
 
 
-def test_a_good_file_has_no_warnings(tmp_path: Path) -> None:
-    file = tmp_path / "a.yaml"
-    file.write_text(BASE)
-    assert load_with_warnings(file)[1] == ()
-
-
 def test_reading_leaves_the_garbage_collector_as_it_was() -> None:
     assert gc.isenabled()
     loads(BASE)
@@ -257,22 +152,6 @@ def test_the_form_is_known_without_a_solver() -> None:
 
 
 SCRIPTED = "format: slotwise/1\nhosts: [{name: a, slots: 8}]\npending:\n  - id: 1\n    "
-
-
-@pytest.mark.behaviour("SUB-01")
-def test_a_job_script_counts_from_the_folder_of_the_instance(tmp_path: Path) -> None:
-    (tmp_path / "jobs").mkdir()
-    (tmp_path / "jobs" / "job.lsf").write_text("#!/bin/sh\n#BSUB -n 4 -W 60\nrun\n")
-    file = tmp_path / "now.yaml"
-    for entry, slots in (
-        ("script: jobs/job.lsf", 4),
-        (f"script: {tmp_path}/jobs/job.lsf\n    user: ann", 4),
-        ("script: jobs/job.lsf\n    bsub: -n 2", 2),
-    ):
-        file.write_text(SCRIPTED + entry)
-        (job,) = load(file).pending
-        assert (job.slots, job.run_limit) == (slots, 3600)
-        assert loads(dump(load(file))) == load(file)
 
 
 @pytest.mark.behaviour("SUB-01")

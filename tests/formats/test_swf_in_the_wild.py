@@ -10,10 +10,8 @@ from slotwise import InputError
 from slotwise.cli.main import app
 from slotwise.model.formats.file_format import DefaultLimit, ReadOptions
 from slotwise.model.sources.swf import (
-    ONLY_PARTS,
     PRECEDING_IGNORED,
     ROUNDED,
-    TITLES,
     parse_swf,
     read_swf,
     with_default_limit,
@@ -62,23 +60,10 @@ def test_a_fraction_of_a_processor_is_malformed() -> None:
     assert "must be a whole number" in parse_swf([line(1, c8="1.5")]).problems[0].message
 
 
-def test_a_title_and_comments_are_passed_over() -> None:
-    log = parse_swf(["# made by hand", TITLE, "# more", line(1)])
-    assert len(log.workload) == 1
-    assert not log.problems
-    assert log.workload.notes == {TITLES: 1}
-
-
 def test_a_second_title_is_a_malformed_record() -> None:
     assert len(parse_swf([TITLE, TITLE, line(1)]).problems) == 1
     assert len(parse_swf([line(1), TITLE]).problems) == 1
     assert len(parse_swf(["job submit", line(1)]).problems) == 1
-
-
-def test_parts_without_a_line_of_the_job_are_added_up() -> None:
-    log = parse_swf([line(1, c4=100, c11=2), line(1, c4=50, c11=4), line(2)])
-    assert log.workload.run_time.tolist() == [150, 100]
-    assert log.workload.notes == {ONLY_PARTS: 1}
 
 
 def test_the_same_number_without_such_a_status_is_still_refused() -> None:

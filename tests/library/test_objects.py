@@ -239,7 +239,7 @@ def test_an_instance_is_made_of_its_parts() -> None:
         (lambda: sw.instance([sw.Host("a", 1)], now="8h"), "now: must be a whole number"),  # type: ignore[arg-type]
         (lambda: sw.plan("headline.yaml"), "must be an Instance, not str"),  # type: ignore[arg-type]
         (lambda: sw.validate(HEADLINE, None), "must be a Plan or a Simulation, not NoneType"),  # type: ignore[arg-type]
-        (lambda: sw.loads(None), "must be a text, not NoneType"),  # type: ignore[arg-type]
+        (lambda: sw.loads(None), "must be a string, not NoneType"),  # type: ignore[arg-type]
         (lambda: sw.load(None), "must be the path of a file, not NoneType"),  # type: ignore[arg-type]
         (lambda: sw.loads("[]"), "must be a mapping"),
         (lambda: sw.from_document([]), "must be a mapping"),  # type: ignore[arg-type]
@@ -325,7 +325,7 @@ def test_ids_of_calls_may_be_numbers() -> None:
     assert sw.explain(here, 201).answer.job.id == "201"
     for jobs in ("201", 201, [201], ("201",), np.array([201])):
         assert [item.job for item in sw.diagnose(here, jobs=jobs)] == ["201"]
-    with pytest.raises(sw.InputError, match="line: must be a text such as 'bsub -n 8'"):
+    with pytest.raises(sw.InputError, match="line: must be a string such as 'bsub -n 8'"):
         sw.ask(here, ["bsub", "-n", "8"])  # type: ignore[arg-type]
     for wrong in (None, 2.5, [None]):
         with pytest.raises(sw.InputError, match="must be the id of a job"):

@@ -20,7 +20,6 @@ from slotwise import (
     QueueSwitch,
     Release,
     Simulation,
-    measure,
 )
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.methods import settings_for
@@ -42,22 +41,6 @@ def line(*names: str, **more: object) -> Instance:
 def order(result: Simulation) -> list[str]:
     starts = result.starts
     return sorted(starts, key=starts.__getitem__)
-
-
-@pytest.mark.behaviour("LOP-07")
-def test_an_end_a_kill_and_their_records() -> None:
-    problem = line("a", "b", "c")
-    result = run(problem, changes=[EarlyEnd(120, "a"), Kill(180, "b"), Kill(200, "c")])
-    assert (result["a"].status, result["a"].start, result["a"].end) == ("done", 0, 120)
-    assert (result["b"].status, result["b"].start, result["b"].end) == ("killed", 120, 180)
-    assert (result["c"].status, result["c"].start, result["c"].end) == ("killed", 180, 200)
-    waiting = run(problem, changes=[Kill(180, "b")])
-    assert (waiting["b"].status, waiting["b"].start, waiting["b"].end) == ("killed", None, 180)
-    found = measure(waiting)
-    assert (found.killed, found.pending, found.started) == (1, 0, 2)
-    # Slots that are free while somebody waits: none, as b does not wait any longer.
-    alone = run(line("a", "b"), changes=[Kill(180, "b")])
-    assert measure(alone).idle_while_waiting == 0.0
 
 
 @pytest.mark.behaviour("LOP-07")

@@ -96,53 +96,6 @@ def test_load_reasons_name_indices_only_where_the_queue_has_thresholds() -> None
     assert "r1m beyond loadSched" in reason(shown)
 
 
-@pytest.mark.behaviour("LOP-07")
-def test_hosts_go_down_and_come_back() -> None:
-    """A job on a host that fails waits again and runs from its beginning; closed hosts run on."""
-    problem = instance(
-        host("A", 2),
-        host("B", 2),
-        pending=(job("p1", 2, minutes=10), job("p2", 2, minutes=10)),
-        future=(job("p3", 2, minutes=10, submit=60),),
-    )
-    changes = [
-        HostStatus(300, "A", "down"),
-        HostStatus(310, "B", "closed"),
-        HostStatus(1200, "A", "ok"),
-    ]
-    result = run(problem, changes=changes)
-    assert (result["p1"].start, result["p1"].end, result["p1"].requeues) == (1200, 1800, 1)
-    assert result["p1"].hosts == {"A": 2}
-    assert (result["p2"].start, result["p2"].end, result["p2"].requeues) == (0, 600, 0)
-    assert result["p3"].start == 1800
-    with pytest.raises(InputError, match="unknown host 'Z'"):
-        run(problem, changes=[HostStatus(1, "Z", "down")])
-
-
-@pytest.mark.behaviour("LOP-06")
-def test_a_preemptive_queue_suspends_lower_jobs_that_go_on_later() -> None:
-    queues = (
-        Queue("q", 10),
-        Queue("lowest", 5, preemptable=("*",)),
-        Queue("high", 50, preemptive=("*",)),
-    )
-    problem = instance(
-        host("A", 4),
-        queues=queues,
-        pending=(
-            job("n", 2, minutes=60),
-            job("l1", 1, minutes=60, queue="lowest"),
-            job("l2", 1, minutes=60, queue="lowest"),
-        ),
-        future=(job("h", 2, minutes=10, queue="high", submit=600),),
-    )
-    result = run(problem)
-    assert (result["h"].start, result["h"].end) == (600, 1200)
-    assert (result["n"].end, result["n"].suspensions) == (HOUR, 0)
-    for name in ("l1", "l2"):
-        assert (result[name].end, result[name].suspensions) == (HOUR + 600, 1)
-
-
 @pytest.mark.behaviour("LOP-06")
 def test_a_preempted_job_keeps_its_memory_and_estimates_may_be_late() -> None:
     queues = (Queue("q", 10), Queue("high", 50, preemptive=("*",), slot_reserve=100))

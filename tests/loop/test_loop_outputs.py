@@ -168,3 +168,12 @@ def test_the_bar_on_a_terminal() -> None:
     assert b"jobs/s" in shown
     assert b"simulated" in shown
     assert b"jobs/s" not in out
+
+
+@pytest.mark.parametrize(("seconds", "code"), [("0", 3), ("600", 0)])
+def test_a_limit_stops_the_loop_as_ctrl_c_does(tmp_path: Path, seconds: str, code: int) -> None:
+    point = tmp_path / "point.json"
+    args = ["simulate", HEADLINE, "--time-limit", seconds, "--checkpoint", str(point)]
+    assert RUNNER.invoke(app, args).exit_code == code
+    if code:
+        assert RUNNER.invoke(app, ["simulate", HEADLINE, "--resume", str(point)]).exit_code == 0

@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from loop_lab import cluster, host, instance, job, run, running
-from slotwise import ComputeUnit, Instance, Params, Queue
+from loop_lab import cluster, host, instance, job, running
+from slotwise import ComputeUnit, Instance, Queue
 from slotwise.solver.scheduler.simulation import simulate
 
 PREEMPTIVE = Queue("q", 50, preemptive=("lo",))
@@ -19,25 +19,6 @@ WAYS = (
     {"resource_reserve": 5},
     {"resource_reserve": 1000},
 )
-
-
-def three_taken(*more, high: Queue = PREEMPTIVE, low: Queue = LOW, **params) -> Instance:
-    """A job of four slots on a host where a job of the lower queue has three for hours."""
-    return instance(
-        host("h", 4, mem=1000),
-        queues=(high, low),
-        running=(running("1", {"h": 3}, 180, queue="lo"),),
-        pending=(job("A", 4, "rusage[mem=100]", minutes=60), *more),
-        params=Params(**params),
-    )
-
-
-@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01", "PAI-02")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
-def test_what_it_holds_itself_is_free_for_it(way: dict, method: str) -> None:
-    result = run(three_taken(high=replace(PREEMPTIVE, **way)), method, until=60)
-    assert (result["A"].start, result["1"].suspensions) == (0, 1)
 
 
 def drawn(seed: int, way: dict) -> Instance:

@@ -1,9 +1,6 @@
 """``slotwise replay``: files, formats, stops and messages."""
 
-import csv
 import gzip
-import io
-import json
 import os
 import signal
 from itertools import islice
@@ -51,22 +48,6 @@ def small(tmp_path):
     path = tmp_path / "small.swf"
     path.write_text(SMALL)
     return path
-
-
-def test_the_formats_say_the_same(small, tmp_path):
-    record = json.loads(run(small, "--policy", "fcfs", "--procs", 8, "--format", "json").stdout)
-    text = run(small, "--policy", "fcfs", "--procs", 8, "--format", "csv").stdout
-    (row,) = csv.DictReader(io.StringIO(text))
-    assert record.pop("left_out") == {"run time not positive": 1}
-    # Three jobs have no interval: null in JSON, an empty cell in CSV.
-    assert row == {n: "" if value is None else str(value) for n, value in record.items()}
-    assert (record["policy"], record["procs"], record["mean_wait"]) == ("fcfs", 8, 0.0)
-    table, packed = tmp_path / "out.json", tmp_path / "out.csv.gz"
-    run(small, "--jobs", table)
-    run(small, "--jobs", packed)
-    rows = list(csv.DictReader(io.StringIO(SMALL_EASY)))
-    assert [{k: str(v) for k, v in job.items()} for job in json.loads(table.read_text())] == rows
-    assert gzip.decompress(packed.read_bytes()).decode() == SMALL_EASY
 
 
 def test_malformed_records_are_refused_or_skipped(small, tmp_path):

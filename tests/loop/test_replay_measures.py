@@ -186,7 +186,7 @@ def test_a_time_counts_from_the_begin_of_the_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--from", "1996-10-01"), "--from: 1996-10-01 is a date, and the log gives no date"),
+        (("--from", "1996-10-01"), "--from: 1996-10-01 is a date, but the log has no date"),
         (("--until", "soon"), "--until: must be a time"),
         (("--from", "500"), "no job is submitted from second 500"),
         (("--by", "host"), "unknown group 'host'; choose from user, size, queue"),

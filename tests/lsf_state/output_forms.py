@@ -18,7 +18,7 @@ ALL, LSF, NEW, LAVA = "all", "LSF 9.1, 10.1", "LSF 10.1", "OpenLava, volclava"
 class Form:
     """One row. option: the command or its option that takes it. says: in the page.
 
-    shows: what stands in the instance (read) or in the messages (told, refused). text: a path for
+    shows: what is in the instance (read) or the messages (reported, rejected). text: a path for
     the log itself, several files for a configuration directory. beside: another option and what it
     is given.
     """
@@ -26,7 +26,7 @@ class Form:
     form: str
     versions: str
     option: str
-    outcome: Literal["read", "told", "refused"]
+    outcome: Literal["read", "reported", "rejected"]
     says: str
     shows: tuple[str, ...]
     text: str | Path | dict[str, str]
@@ -80,11 +80,11 @@ _RUNS = jobs(
     "Fri Apr 22 15:19:50: Started 2 Task(s) on Host(s) <2*h2>, Execution Home </x>;",
 )
 BJOBS = (
-    Form("`bjobs`", ALL, "snapshot --bjobs", "refused", f"use {_WANTED}",
+    Form("`bjobs`", ALL, "snapshot --bjobs", "rejected", f"use {_WANTED}",
          (_USE_LONG,), jobs(_TABLE, _LINE)),
-    Form("`bjobs -w`, `-W`, `-X`, `-r`, `-a`", ALL, "snapshot --bjobs", "refused",
+    Form("`bjobs -w`, `-W`, `-X`, `-r`, `-a`", ALL, "snapshot --bjobs", "rejected",
          f"use {_WANTED}", (_USE_LONG,), jobs(" ".join(_TABLE.split()), " ".join(_LINE.split()))),
-    Form("`bjobs -p`", ALL, "snapshot --bjobs", "refused", f"use {_WANTED}",
+    Form("`bjobs -p`", ALL, "snapshot --bjobs", "rejected", f"use {_WANTED}",
          (_USE_LONG,), jobs("JOBID   USER    STAT  QUEUE      FROM_HOST      JOB_NAME           "
                             "SUBMIT_TIME", "7       ann     PEND  q   h  x  Apr 22 15:18",
                             " Job slot limit reached;")),
@@ -92,13 +92,14 @@ BJOBS = (
          "state, queue, user, slots, requirement, limits, times, hosts, reasons, estimate; "
          "wrapped at any column", (*_READ_LONG, "run_limit: 1h"), _LONG),
     Form("`bjobs -l` with LSB_BJOBS_DISPLAY_YEAR", NEW, "snapshot --bjobs", "read",
-         "the same; the indent is taken from the file", _READ_LONG, _YEAR),
+         "the same; the indentation is taken from the file", _READ_LONG, _YEAR),
     Form("`bjobs -l` with other clauses (`Network`, `Data Requirements`, …)", ALL,
-         "snapshot --bjobs", "told", "the names of the clauses, and how many jobs have them",
+         "snapshot --bjobs", "reported", "the names of the clauses, and the number of jobs that "
+         "have them",
          ("Network",),
          _LONG.replace("Queue <q>,", "Queue <q>, Network <gold>,")),
     Form("`bjobs -l`", LAVA, "snapshot --bjobs", "read",
-         "as of LSF, in the older words (`Processors Requested`, `Started on`)",
+         "as in LSF, with the older words (`Processors Requested`, `Started on`)",
          ("2*a 1*b",),
          jobs("Job <8>, User <ann>, Project <p>, Status <RUN>, Queue <q>, Command <x>",
               "Fri Apr 22 15:18:50: Submitted from host <h>, CWD <$HOME>, 3 Processors Requested;",
@@ -106,30 +107,30 @@ BJOBS = (
               )),
     Form("`bjobs -UF`", LSF, "snapshot --bjobs", "read", "as `-l`, not wrapped",
          _READ_LONG, jobs(_HEAD, f"Fri Apr 22 15:18:50: {_ASKS}")),
-    Form("`bjobs -o '…'` without `-json`", LSF, "snapshot --bjobs", "refused",
+    Form("`bjobs -o '…'` without `-json`", LSF, "snapshot --bjobs", "rejected",
          f"use {_WANTED}", (_USE_LONG,), jobs("JOBID      STAT  QUEUE", "7  PEND  q")),
-    Form("`bjobs -o \"… delimiter=','\"`, `-noheader`", LSF, "snapshot --bjobs", "refused",
+    Form("`bjobs -o \"… delimiter=','\"`, `-noheader`", LSF, "snapshot --bjobs", "rejected",
          f"use {_WANTED}", (_USE_LONG,), jobs("JOBID,STAT,QUEUE", "7,PEND,q")),
     Form("`bjobs -json -o '…'`", NEW, "snapshot --bjobs", "read",
          "the columns of [snapshot](import.md#the-state-snapshot)", _READ_LONG,
          '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{' + _JSON_JOB + "}]}"),
-    Form("`bjobs -json -o '…'`, columns missing", NEW, "snapshot --bjobs", "told",
-         "which columns, and how many jobs wait",
+    Form("`bjobs -json -o '…'`, columns missing", NEW, "snapshot --bjobs", "reported",
+         "the missing columns, and the number of pending jobs",
          ("has no column queue, user, combined_resreq, runtimelimit", "1 pending job"),
          '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"7","STAT":"PEND","NREQ_SLOT":"4"}]}'),
     Form("`No unfinished job found`", ALL, "snapshot --bjobs", "read", "no job",
          ("name: h1",), "No unfinished job found\n"),
-    Form("`bjobs -l` without `-u all`", ALL, "snapshot --bjobs", "told",
-         "slots that bhosts or bqueues count and that no job holds: the balance",
+    Form("`bjobs -l` without `-u all`", ALL, "snapshot --bjobs", "reported",
+         "slots that bhosts or bqueues count but no job has",
          ("bjobs without -u all?",), _LONG,
          ("--bhosts", jobs("HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV",
                             "h1 ok - 8 1 1 0 0 0"))),
-    Form("`bjobs -A`", ALL, "snapshot --bjobs", "refused",
-         "alone it only counts elements of arrays (with the others, their limits are read): use "
+    Form("`bjobs -A`", ALL, "snapshot --bjobs", "rejected",
+         "alone it only counts elements of arrays (with other forms, their limits are read): use "
          f"{_WANTED}", (_USE_LONG,),
          jobs("JOBID      ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP",
               "7          x[1-4]      ann         4    4    0    0    0     0     0     0")),
-    Form("`bjobs -sum`", NEW, "snapshot --bjobs", "refused",
+    Form("`bjobs -sum`", NEW, "snapshot --bjobs", "rejected",
          f"counts of jobs: use {_WANTED}", ("output of bjobs -sum", _USE_LONG),
          jobs("RUN        SSUSP      USUSP      UNKNOWN    PEND       FWD_PEND",
               "1          0          0          0          3          0")),
@@ -152,30 +153,33 @@ _BLOCK = jobs(
 BHOSTS = (
     Form("`bhosts`", ALL, "snapshot --bhosts", "read",
          "slots, slots in use, status, JL/U", ("name: h1", "slots: 8"), _HOSTS),
-    Form("`bhosts`, a host `closed`", ALL, "snapshot --bhosts", "told",
-         "`closed` has no reason here: full where all slots are in use, else by the administrator",
+    Form("`bhosts`, a host `closed`", ALL, "snapshot --bhosts", "reported",
+         "`closed` has no reason here: full if all slots are in use, else closed by the "
+         "administrator",
          ("bhosts gives no reason for closed",),
          _HOSTS.replace("ok    ", "closed")),
-    Form("`bhosts`, a name cut short (`*3.site.org`)", LAVA, "snapshot --bhosts", "refused",
+    Form("`bhosts`, a truncated name (`*3.site.org`)", LAVA, "snapshot --bhosts", "rejected",
          "use `bhosts -w` or `-l`", ("bhosts -w or bhosts -l",), _HOSTS.replace("h1 ", "*1 ")),
     Form("`bhosts -w`, `-X`, `-e`, `-R …`", LSF, "snapshot --bhosts", "read",
          "the same, with the reason why a host is closed", ("status: closed",),
          _HOSTS.replace("ok        ", "closed_Adm")),
-    Form("`bhosts` with condensed groups (CONDENSE)", LSF, "snapshot --bhosts", "told",
-         "the group is taken as one host; hosts of jobs that bhosts does not list are told, as are "
-         "slots in use that no job holds: use `bhosts -X`",
+    Form("`bhosts` with condensed groups (CONDENSE)", LSF, "snapshot --bhosts", "reported",
+         "the group counts as one host; hosts of jobs that bhosts does not list are reported, as "
+         "are "
+         "slots in use that no job has: use `bhosts -X`",
          ("jobs run on h2, which no input describes", "contradicts itself: bhosts counts 2 slots"),
          _HOSTS.replace("h1 ", "hg1"), ("--bjobs", _RUNS)),
     Form("`bhosts -l`", ALL, "snapshot --bhosts", "read",
-         "besides: load, what jobs reserve of it, thresholds, windows", ("mem: 2191",), _BLOCK),
+         "also load, reservations of load by jobs, thresholds, windows", ("mem: 2191",), _BLOCK),
     Form("`bhosts -s`", ALL, "snapshot --bhosts", "read",
-         "shared resources and their hosts: beside `bhosts`, `-l` or `-json`",
+         "shared resources and their hosts: in addition to `bhosts`, `-l` or `-json`",
          ("shared_resources:", "name: lic, amount: 4"),
          jobs("RESOURCE                 TOTAL       RESERVED       LOCATION",
               "lic                        3           1.0         h1"),
          ("--bhosts", _BLOCK)),
     Form("`bhosts -gpu`", NEW, "snapshot --bhosts", "read",
-         "GPUs of hosts: beside `bhosts`, `-l` or `-json`", ("gpus:", "model: TeslaV100_PCIE"),
+         "GPUs of hosts: in addition to `bhosts`, `-l` or `-json`", ("gpus:", "model: "
+         "TeslaV100_PCIE"),
          jobs("HOST_NAME              GPU_ID                MODEL     MUSED      MRSV  NJOBS",
               "h1                          0     TeslaV100_PCIE        0M        0M      0"),
          ("--bhosts", _BLOCK)),
@@ -191,12 +195,12 @@ BHOSTS = (
               "1      SHARED 0M    0M   52C  0   0% 0%  0      ok     -"),
          ("--bhosts", _BLOCK)),
     Form("`lshosts -gpu`", NEW, "snapshot --bhosts", "read",
-         "GPUs of hosts: beside `bhosts`", ("model: TeslaV100",),
+         "GPUs of hosts: in addition to `bhosts`", ("model: TeslaV100",),
          jobs("HOST_NAME   gpu_id       gpu_model   gpu_driver   gpu_factor      numa_id",
               "h1               0  TeslaV100       418.67         7.0            0"),
          ("--bhosts", _BLOCK)),
     Form("`lsload -gpu`, `-gpuload`", NEW, "snapshot --bhosts", "read",
-         "GPUs of hosts: beside `bhosts`", ("gpus: 4",),
+         "GPUs of hosts: in addition to `bhosts`", ("gpus: 4",),
          jobs("HOST_NAME    status  ngpus gpu_shared_avg_mut gpu_shared_avg_ut ngpus_physical",
               "h1               ok      4                 0%                0%              4"),
          ("--bhosts", _BLOCK)),
@@ -206,11 +210,11 @@ BHOSTS = (
          '{"COMMAND":"bhosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","STATUS":"ok","MAX":"8",'
          '"RUN":"2","SSUSP":"0","USUSP":"0","RSV":"0"}]}'),
     Form("`bhosts -json` without `status` or `max` (also `-gpu -json`)", NEW,
-         "snapshot --bhosts", "refused", "give the columns to `-o`",
+         "snapshot --bhosts", "rejected", "give the columns to `-o`",
          ("has no column STATUS, MAX: give them to -o",),
          '{"COMMAND":"bhosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","GPU_NUM":"4"}]}'),
     Form("`bhosts -o '…'` without `-json`, without `max`", NEW, "snapshot --bhosts",
-         "refused", "give the columns to `-o`", ("has no column MAX: give them to -o",),
+         "rejected", "give the columns to `-o`", ("has no column MAX: give them to -o",),
          jobs("HOST_NAME       STATUS", "h1              ok")),
 )  # fmt: skip
 
@@ -240,27 +244,27 @@ _SHARES = jobs(
     "ann             1     0.333       0        0        0.0         0",
 )
 BQUEUES = (
-    Form("`bqueues`, `-w`", ALL, "snapshot --bqueues", "told",
-         "priority, status, slot limits and counts are read; that limits, policies, users and "
-         "hosts are not there is told", ("no limits, policies",), _QUEUES),
+    Form("`bqueues`, `-w`", ALL, "snapshot --bqueues", "reported",
+         "priority, status, slot limits and counts are read; missing limits, policies, users "
+         "and hosts are reported", ("no limits, policies",), _QUEUES),
     Form("`bqueues -l`", ALL, "snapshot --bqueues", "read",
-         "besides: limits, policies, users, hosts, requirement, thresholds, windows",
+         "also limits, policies, users, hosts, requirement, thresholds, windows",
          ("RUNLIMIT: 1h", "BACKFILL: Y", "DESCRIPTION: at night"), _QUEUE),
     Form("`bqueues -r`", ALL, "snapshot --bqueues", "read",
-         "besides: share accounts of every level",
+         "also share accounts of every level",
          ("USER_SHARES[[ann,1]]", "policy: night, account: ann"),
          _QUEUE.replace("BACKFILL", "FAIRSHARE\nUSER_SHARES:  [ann, 1]\n\n"
                         + _SHARES.replace("P1", "night"))),
-    Form("`bqueues -json -o '…'`", NEW, "snapshot --bqueues", "told",
+    Form("`bqueues -json -o '…'`", NEW, "snapshot --bqueues", "reported",
          "`queue_name status` are needed, `prio max jl_u jl_p jl_h njobs pend run susp` are read; "
-         "the rest is told as for plain `bqueues`", ("no limits, policies",),
+         "missing facts are reported as for plain `bqueues`", ("no limits, policies",),
          '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","PRIO":"40",'
          '"STATUS":"Open:Active","MAX":"16"}]}'),
-    Form("`bqueues -json` without `status`", NEW, "snapshot --bqueues", "refused",
+    Form("`bqueues -json` without `status`", NEW, "snapshot --bqueues", "rejected",
          "give the column to `-o`", ("has no column STATUS: give them to -o",),
          '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","MAX":"16"}]}'),
     Form("`bqueues -o '…'` without `-json`, other columns", NEW, "snapshot --bqueues",
-         "refused", "use `bqueues -l`, `-r`, `-w` or `-json -o`", ("bqueues -l, -r, -w or -json",),
+         "rejected", "use `bqueues -l`, `-r`, `-w` or `-json -o`", ("bqueues -l, -r, -w or -json",),
          jobs("QUEUE_NAME      NJOBS", "night               0")),
     Form("`bhpart`, `-r`", ALL, "snapshot --bhpart", "read",
          "hosts and share accounts of each partition", ("host_partitions",),
@@ -275,16 +279,16 @@ LSHOSTS = (
     Form("`lshosts`, `-w`", ALL, "import lsf --lshosts", "read",
          "type, model, factor, processors, memory, swap, resources",
          ("type: X86_64", "slots: 4"), _LSHOSTS),
-    Form("`lshosts`, a name cut short", ALL, "import lsf --lshosts", "refused", "use `lshosts -w`",
+    Form("`lshosts`, a truncated name", ALL, "import lsf --lshosts", "rejected", "use `lshosts -w`",
          ("lshosts -w prints it whole",), _LSHOSTS.replace("hostA", "*ostA")),
-    Form("`lshosts -l`", ALL, "import lsf --lshosts", "refused", "use `lshosts -w`",
+    Form("`lshosts -l`", ALL, "import lsf --lshosts", "rejected", "use `lshosts -w`",
          ("lshosts -w",),
          jobs("HOST_NAME:  hostA", "type    model  cpuf ncpus ndisks maxmem maxswp maxtmp rexpri "
               "server", "X86_64 Opteron  60.0    12      1    64G     2G  9G      0    Yes")),
-    Form("`lshosts -json`", NEW, "import lsf --lshosts", "refused", "use `lshosts -w`",
+    Form("`lshosts -json`", NEW, "import lsf --lshosts", "rejected", "use `lshosts -w`",
          ("lshosts -w",),
          '{"COMMAND":"lshosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"hostA","ncpus":"12"}]}'),
-    Form("`lshosts -gpu`", NEW, "import lsf --lshosts", "refused", "use `lshosts -w`",
+    Form("`lshosts -gpu`", NEW, "import lsf --lshosts", "rejected", "use `lshosts -w`",
          ("has no column type", "lshosts -w"),
          jobs("HOST_NAME   gpu_id       gpu_model   gpu_driver   gpu_factor      numa_id",
               "hostA            0  TeslaV100       418.67         7.0            0")),
@@ -318,7 +322,7 @@ TELLING = (
          ("USER_SHARES[[ann,2]]",),
          jobs("GROUP_NAME: ug1", "USERS:  ann bob", "SHARES: [ann,2]")),
     Form("`blimits`, `-a`, `-w`", ALL, "snapshot --blimits", "read",
-         "limits, and what is in use of them; jobs that none of its rows names are told",
+         "limits and their usage; jobs that no row names are reported",
          ("- {name: l1, USERS: ann, SLOTS: 8}",),
          jobs("INTERNAL RESOURCE LIMITS:", "",
               "NAME    USERS   QUEUES  HOSTS  PROJECTS  SLOTS", "l1   ann   -  -   -  0/8")),
@@ -330,22 +334,23 @@ TELLING = (
          jobs("GROUP_NAME   NJOBS  PEND  RUN  SSUSP  USUSP  FINISH  SLA  JLIMIT  OWNER",
               "/A               0     0    0      0      0       0   ()    0/10  user1")),
     Form("`bsla`", LSF, "snapshot --bsla", "read",
-         "service classes with goal GUARANTEE; goals of time are named",
+         "service classes with goal GUARANTEE; time-based goals are reported",
          ("name: sc1", "USERS[ann]"),
          jobs("SERVICE CLASS NAME:  sc1", "ACCESS CONTROL:  QUEUES[none] USERS[ann]",
               "AUTO ATTACH:  Y", "", "GOAL:  GUARANTEE")),
     Form("`bresources -g -l`", LSF, "snapshot --bresources", "read",
-         "guaranteed resource pools of hosts; of shared resources files tell",
+         "guaranteed resource pools of hosts; those of shared resources need the files",
          ("name: p1", "DISTRIBUTION: '[sc1, 2]'"),
          jobs("GUARANTEED RESOURCE POOL: p1", "TYPE: slots", "DISTRIBUTION: [sc1, 2]",
               "HOSTS: all")),
     Form("`lshosts -T`, `bhosts -aff`", LSF, "snapshot --topology", "read",
-         "cores, threads, sockets and NUMA nodes of hosts; the second knows who takes `affinity[]`",
+         "cores, threads, sockets and NUMA nodes of hosts; only the second prints which hosts "
+         "accept `affinity[]`",
          ("cores: 2", "threads: 4", "sockets: 1", "numa_nodes: 1"),
          jobs("Host[62G] h1", "    NUMA[0: 62G]", "        Socket0",
               "            core0(0 2)", "            core1(1 3)")),
     Form("`brsvs`, `-w`, `-l`", LSF, "snapshot --brsvs", "read",
-         "advance reservations; whether an open one only `-l` tells",
+         "advance reservations; only `-l` prints whether a reservation is open",
          ("name: user1#0", "users: user1", "allocation: 2*h1", "open: true"),
          jobs("RSVID    TYPE   USER    NCPUS   RSV_HOSTS      TIME_WINDOW",
               "user1#0  user   user1   0/2     h1:0/2         3:0:0-3:3:0 *",
@@ -365,10 +370,11 @@ _OTHERS = (
           "h1                  ok   0.0   0.0   0.0   0%   0.0   1     0  911M  915M    2G")),
     ("`lsload -s`", ALL, "shared resources: use `bhosts -s`", "give bhosts -s",
      jobs("RESOURCE                                VALUE       LOCATION", "lic   4    h1")),
-    ("`bresources -g`", LSF, "`bresources -g -l`; named in a folder, and nothing is proved",
+    ("`bresources -g`", LSF, "use `bresources -g -l`; in a folder it is reported, and nothing is "
+    "proved",
      "bresources -g -l",
      jobs("POOL_NAME   TYPE   STATUS   TOTAL   FREE", "p1   slots  ok  8  8")),
-    ("`bslots`", ALL, "LSF's answer about backfill: not needed", "not a state of the cluster",
+    ("`bslots`", ALL, "LSF's backfill slots: not needed", "not a state of the cluster",
      jobs("SLOTS          RUNTIME", "4              1 hours 0 minutes 0 seconds")),
     ("`bacct`, `-l`", ALL, "`import acct` reads `lsb.acct`", "lsb.acct",
      jobs("", "Accounting information about jobs that are:", "  - submitted by users ann,",
@@ -393,23 +399,23 @@ _OTHERS = (
      jobs("IBM Spectrum LSF 10.1.0.13", "My cluster name is c1", "My master name is h1")),
 )  # fmt: skip
 OTHERS = tuple(
-    Form(form, versions, "snapshot", "refused", says, (shows,), text)
+    Form(form, versions, "snapshot", "rejected", says, (shows,), text)
     for form, versions, says, shows, text in _OTHERS
 )
 
 FILES = (
     Form("`lsb.acct`", LSF, "import acct", "read",
-         "jobs that have ended: slots, hosts, times, usage, requirement, account", ("hosts:",),
+         "finished jobs: slots, hosts, times, usage, requirement, account", ("hosts:",),
          DATA / "acct" / "lsb.acct.small-cluster"),
-    Form("`lsb.acct`, records cut off", LSF, "import acct", "refused",
-         "every bad record with its line; `--keep-going` takes the others",
+    Form("`lsb.acct`, records cut off", LSF, "import acct", "rejected",
+         "every malformed record with its line; `--keep-going` reads the others",
          ("the record has no",), DATA / "acct" / "lsb.acct.missing-fields"),
     Form("`lsb.events`", LSF, "import events", "read",
-         "what ran and what waited: the records of [import events](import.md#an-instant-of-a-log)",
+         "running and pending jobs: the records of [import events](import.md#an-instant-of-a-log)",
          ("hosts:",),
          DATA / "lsf" / "lsb.events"),
     Form("`lsb.acct`", "LSF 5 to 8", "import acct", "read",
-         "the same, as far as its records go", ("hosts:",), DATA / "acct" / "lsb.acct.older"),
+         "the same, within its records", ("hosts:",), DATA / "acct" / "lsb.acct.older"),
     Form("`lsb.acct`", LAVA, "import acct", "read", "the same; no user group, no run limit",
          ("name: h2",),
          jobs('"JOB_FINISH" "22" 200 7 1001 2 2 100 0 0 110 "ann" "normal" "" "" "" '
@@ -428,16 +434,16 @@ FILES = (
          "`lsb.applications`, `lsb.modules`", ALL,
          "import lsf", "read", "[The configuration](import.md)", ("PRIORITY: 40", "slots: 4"),
          {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\nEnd Queue\n"}),
-    Form("a directory with parameters that have no counterpart", ALL, "import lsf", "told",
+    Form("a directory with parameters that have no counterpart", ALL, "import lsf", "reported",
          "each by name", ("SNDJOBS_TO",),
          {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\n"
                         "SNDJOBS_TO = far@away\nEnd Queue\n"}),
-    Form("a directory without any of these files", ALL, "import lsf", "refused",
-         "give the directory that holds them", ("has no LSF configuration",), {"readme": "x\n"}),
+    Form("a directory without any of these files", ALL, "import lsf", "rejected",
+         "give the directory that contains them", ("has no LSF configuration",), {"readme": "x\n"}),
 )  # fmt: skip
 
 PRINTED = (
-    Form("`blimits -c`, `bresources`", LSF, "snapshot --bhosts", "refused",
+    Form("`blimits -c`, `bresources`", LSF, "snapshot --bhosts", "rejected",
          "sections of `lsb.resources`: `import lsf` reads that file", ("slotwise import lsf",),
          jobs("Begin Limit", "NAME = l1", "SLOTS = 8", "End Limit")),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Every form of output of LSF's commands and files is read, told or refused, as the page says."""
+"""Every form of LSF's output is read, reported or rejected, as the page says."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def _run(words: list[str]) -> tuple[int, str, str]:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.form} {form.versions}")
 def test_what_becomes_of_a_form(form: Form, tmp_path: Path) -> None:
     code, printed, said = _run(_given(form, tmp_path))
-    if form.outcome == "refused":
+    if form.outcome == "rejected":
         assert (code, printed) == (2, ""), said
     else:
         assert code == 0, said
-    if form.outcome == "told" and form.option.startswith("snapshot"):
+    if form.outcome == "reported" and form.option.startswith("snapshot"):
         assert "\nomissions:\n" in printed or "unheeded: " in printed
     found = printed if form.outcome == "read" else said
     for part in form.shows:

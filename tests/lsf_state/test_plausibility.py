@@ -194,7 +194,7 @@ def test_an_inactive_queue_keeps_its_jobs_from_starting(tmp_path: Path) -> None:
         assert [(item.job, item.reason) for item in found.unplaced] == [
             ("1", "queue shut is inactive")
         ]
-        assert "that queue shut, which is inactive, may be activated" in found.left_out
+        assert "activation of queue shut, which is inactive" in found.left_out
     assert not found["2"].proved  # columns are missing
     shown = slotwise("show", "bqueues", str(tmp_path / "now.yaml")).stdout
     assert re.search(r"^shut .*Open:Inact ", shown, re.MULTILINE)

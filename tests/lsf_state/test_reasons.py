@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import slotwise as sw
 from slotwise.model.pending import LOAD_WORDS, Pending
+from slotwise.model.sources.lsf_state.bjobs import read_bjobs
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.solver.planning import plan
 from slotwise.solver.plausibility.gate import of_lsf, unexplained
 
@@ -270,3 +273,74 @@ def test_a_limit_holds_back_all_that_share_it(kind: Pending, alike: set[str]) ->
     said = of_lsf(found, [sw.SaidByLsf("2", text_of(kind))])
     told = {name for item in unexplained(found, said) for name in item.jobs or ()}
     assert told == alike
+
+
+#: What makes a job ineligible (PENDSTATE IPEND), and an array or a group with room for it.
+INELIGIBLE = {
+    "nothing": ({}, False),
+    "begin": (EXPLAINED_BY[P.START_TIME], True),
+    "condition": (EXPLAINED_BY[P.DEPENDENCY], True),
+    "inactive queue": (EXPLAINED_BY[P.QUEUE_INACTIVE], True),
+    "window": (EXPLAINED_BY[P.QUEUE_WINDOW], True),
+    "reservation": (EXPLAINED_BY[P.RESERVATION_INACTIVE], True),
+    "full array": (EXPLAINED_BY[P.ARRAY_ELEMENTS], True),
+    "array with room": ({"job": {"id": "2[1]", "array_limit": 9}}, False),
+    "full group": (EXPLAINED_BY[P.JOB_GROUP], True),
+    "full limit": (EXPLAINED_BY[P.LIMIT_USER], False),
+}
+
+
+@pytest.mark.parametrize(
+    "printed", ["", "-", "New job is waiting for scheduling;", "Job slot limit reached: 1 host"]
+)
+@pytest.mark.parametrize("what", INELIGIBLE)
+def test_what_makes_a_job_ineligible_was_read(what: str, printed: str) -> None:
+    """It counted as a job that waits for slots in use, and its start was proved."""
+    changes, explained = INELIGIBLE[what]
+    row = {"JOBID": "2", "STAT": "PEND", "PENDSTATE": "IPEND", "PEND_REASON": printed}
+    text = json.dumps({"COMMAND": "bjobs", "JOBS": 1, "RECORDS": [row]})
+    (seen,) = read_bjobs(Text(text, "f"), PrintedTimes(datetime(2026, 3, 16, tzinfo=UTC)))
+    found = made(seen.reason, changes)
+    assert (not found.omissions) == explained
+    if not explained:
+        assert not plan(found, "optimal", effort=5)[found.pending[0].id].proved
+
+
+@pytest.mark.parametrize("params", ["", "params: {LSB_TIME_RESERVE_NUMJOBS: 4}"])
+@pytest.mark.parametrize("queue", ["", ", SLOT_RESERVE: 'MAX_RESERVE_TIME[500]'"])
+@pytest.mark.parametrize(
+    ("running", "starts", "told"),
+    [
+        (8, (3600, 7200), set()),
+        (8, (3650, 7250), set()),
+        (8, (3700, 7200), {"2"}),
+        (8, (None, 9000), {"3"}),
+        (8, (1800, 3600), set()),
+        (8, (86400, 86400), {"2", "3"}),
+        (1, (3600, 7200), {"2", "3"}),
+        (1, (3600, 3600), {"2"}),
+        (1, (30, None), set()),
+    ],
+)
+def test_a_start_that_is_printed_later_than_the_plan_takes_the_proof(
+    params: str, queue: str, running: int, starts: tuple[int | None, ...], told: set[str]
+) -> None:
+    """Only that of a job which the next cycle starts did; Slurm's did for each."""
+    found = sw.loads(f"""
+format: slotwise/1
+hosts: [{{name: a, slots: 8}}]
+queues: [{{name: q{queue}}}]
+running: [{{id: 1, queue: q, slots: {running}, run_limit: 1h, start: 0, allocation: {running}*a}}]
+pending:
+  - {{id: 2, queue: q, slots: {8 if running == 8 else 1}, run_limit: 1h}}
+  - {{id: 3, queue: q, slots: 8, run_limit: 1h}}
+{params}
+""")
+    said = [sw.SaidByLsf(id, start=at) for id, at in zip("23", starts, strict=True)]
+    omissions = tuple(unexplained(found, of_lsf(found, said), "bjobs"))
+    assert {id for item in omissions for id in item.jobs or ()} == told
+    assert all("LSF estimates a later start" in item.what for item in omissions)
+    proved = {
+        item.job for item in plan(replace(found, omissions=omissions), effort=5) if item.proved
+    }
+    assert not proved & told

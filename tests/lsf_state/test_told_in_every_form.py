@@ -153,7 +153,7 @@ def test_what_no_listing_prints_of_hosts_is_unknown(asked: str) -> None:
     assert not found["2"].proved
     assert {item.jobs for item in touching(it)} == {("2",)}
     later = submitted_job(it, f'bsub -q q -R "{asked}" -W 10 x')
-    assert "which no input gives for hosts" in later.unheeded[0]
+    assert "which no input gives for the hosts" in later.unheeded[0]
     found = plan(replace(it, pending=(later,)), "optimal", effort=5)
     assert found[later.id].start == it.now
     assert not found[later.id].proved
@@ -270,7 +270,7 @@ def test_what_no_bqueues_says_refuses_no_job(queue: str) -> None:
 def test_gpus_that_no_listing_prints_are_unknown_to_jobs_asked_about_later(asked: str) -> None:
     it = made(bjobs=record(), bhosts=OPEN)
     later = submitted_job(it, f"bsub -q q {asked} -W 10 x")
-    assert "GPUs, which no input gives for hosts" in later.unheeded
+    assert "GPUs, which no input gives for the hosts" in later.unheeded
     found = plan(replace(it, pending=(later,)), "greedy")
     assert (found[later.id].start, found[later.id].proved) == (it.now, False)
 
@@ -433,5 +433,5 @@ def test_what_is_wrong_with_every_record_is_said_once() -> None:
     with pytest.raises(InputError) as error:
         made(bhosts=json.dumps({"COMMAND": "bhosts", "RECORDS": records}))
     assert [item.message for item in error.value.problems] == [
-        "has no HOST_NAME (and 49 more like this)"
+        "has no HOST_NAME (and 49 more of this kind)"
     ]

@@ -60,7 +60,7 @@ def test_units_of_an_unknown_number_are_named_as_such(asked: str) -> None:
     found = sw.plan(problem)
     assert not found["p"].proved
     assert [item.what for item in found.omissions] == [
-        "affinity[] where hosts do not tell how many processor units they have"
+        "affinity[] on hosts without a known number of processor units"
     ]
 
 

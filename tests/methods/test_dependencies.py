@@ -56,14 +56,14 @@ def test_a_circle_never_starts(method: Method) -> None:
 @pytest.mark.parametrize(
     ("condition", "start", "named"),
     [
-        ("exit(1)", 200, "whether a job fails"),
-        ("post_err(1) && done(1)", 200, "whether a job fails"),
-        ("exit(1, != 0) || done(1)", 200, "whether a job fails"),
+        ("exit(1)", 200, "failures of jobs"),
+        ("post_err(1) && done(1)", 200, "failures of jobs"),
+        ("exit(1, != 0) || done(1)", 200, "failures of jobs"),
         ('external(1, "ok")', 0, "external()"),
         ("!done(1)", 0, "'!' in start conditions"),
         ("done(77)", 0, "on unknown jobs"),
         ("done(77) && done(1)", 200, "on unknown jobs"),
-        ("numrun(1, 1)", 0, "a count of a start condition"),
+        ("numrun(1, 1)", 0, "later changes of a count"),
     ],
 )
 def test_what_a_plan_cannot_know_is_named_and_never_proved(

@@ -33,7 +33,7 @@ def nothing_false_is_proved(given: StartCase) -> int:
         "total-start": lambda starts: sum(starts.values()),
         "weighted": lambda starts: sum(jobs[name].weight * at for name, at in starts.items()),
         "makespan": lambda starts: max(
-            at + (jobs[name].run_limit or 0) for name, at in starts.items()
+            (at + (jobs[name].run_limit or 0) for name, at in starts.items()), default=0
         ),
     }
     least = {name: tried.least(order, cost, LAST) for name, cost in costs.items()}

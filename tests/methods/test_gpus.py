@@ -168,7 +168,7 @@ def test_what_hosts_do_not_say_of_gpus_is_named() -> None:
     found = plan(it, "optimal", effort=20)
     assert found["p"].start == 0
     assert not found["p"].proved
-    assert found.left_out == ("model and memory of GPUs where hosts do not tell them",)
+    assert found.left_out == ("model and memory of GPUs on hosts that do not report them",)
 
 
 @pytest.mark.behaviour("GPU-02")

@@ -101,7 +101,7 @@ def test_what_jobs_take_in_packages() -> None:
     ("kind", "more", "says"),
     [
         ("hosts", {}, "hosts of guaranteed pool p that several jobs share"),
-        ("package[slots=2]", {}, "that jobs leave parts of their packages free"),
+        ("package[slots=2]", {}, "unused parts of packages"),
     ],
 )
 def test_what_is_counted_from_above_is_named(kind: str, more: Any, says: str) -> None:

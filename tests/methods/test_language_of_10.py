@@ -232,7 +232,7 @@ def test_bestfit_prefers_one_small_unit_to_a_large_one() -> None:
         ({"extsched": "RMS[RMS_MCONT]"}, "options of external schedulers (-ext)"),
         (
             {"res_req": ("affinity[core(2)]",)},
-            "affinity[] where hosts do not tell how many processor units they have",
+            "affinity[] on hosts without a known number of processor units",
         ),
     ],
 )

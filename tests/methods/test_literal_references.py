@@ -16,9 +16,9 @@ import slotwise as sw
 from left_out import LEFT_OUT, METHODS, differences, left_out, pair_case, whole_case
 from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
+from slotwise.solver.reference import time_based
 from slotwise.solver.reference.greedy import greedy, hold
 from slotwise.solver.reference.occupancy import FOREVER, Occupancy, Occupant
-from slotwise.solver.reference.time_based import time_based
 
 HOUR = 3600
 GROUND = Path(__file__).parents[1] / "data" / "ground" / "volclava-greedy.json"

@@ -202,7 +202,9 @@ def test_what_the_next_cycle_starts_is_proved_whatever_slot_pools_say() -> None:
     assert begun == {"one", "two"}
     assert {item.job for item in found if item.proved} == begun
     (note,) = found.notes
-    assert note.startswith("not modelled: what slot pools let a queue have (affects more at +10m)")
+    assert note.startswith(
+        "not modelled: the slots that slot pools grant a queue (affects more at +10m)"
+    )
 
 
 def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> None:

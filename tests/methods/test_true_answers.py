@@ -474,7 +474,7 @@ def test_a_load_that_a_running_job_reserves_falls_as_it_ends(
     assert loop_start(instance, "j") == start
     if start is None:
         assert [item.job for item in found.unplaced] == ["j"]
-        assert found.left_out == ("that loads may fall",)
+        assert found.left_out == ("falling loads",)
     else:
         assert (found["j"].start, found["j"].proved) == (start, True)
 

@@ -90,7 +90,7 @@ def test_a_job_without_a_known_end_starts_in_a_run_window(method: Method) -> Non
         ({"run_window": "2-4"}, "is longer than every run window (2-4) of its queue"),
         (
             {"run_window": "2-6", "dispatch_window": "4-6"},
-            "the dispatch and run windows of its queue and hosts leave it no start",
+            "the dispatch and run windows of its queue and hosts allow no start",
         ),
     ],
 )

@@ -122,7 +122,7 @@ def test_without_any_effort_what_lies_before_is_left_open() -> None:
     small, large = found["small"], found["large"]
     assert (small.start, small.bound, small.proved) == (0, 0, True), "nothing lies before now"
     assert (large.start, large.bound, large.proved) == (7200, 0, False)
-    assert large.fallback == "not proved: the limit of the search was reached"
+    assert large.fallback == "not proved: the search limit was reached"
     assert (found.status, found.bound) == ("feasible", None)
 
 
@@ -156,4 +156,4 @@ def test_a_search_that_ends_between_two_instants_keeps_what_it_has(
     assert asked[0] == max(asked) == 5000
     assert (large.start, large.bound) == (5000 if feasible else 7200, bound)
     assert large.proved == (not feasible)
-    assert large.fallback == ("not proved: the limit of the search was reached" if feasible else "")
+    assert large.fallback == ("not proved: the search limit was reached" if feasible else "")

@@ -16,7 +16,6 @@ from pool_problems import brute_force, from_running, pool_problems, violations
 from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise, search
 from slotwise.solver.optimal.pool.bounds import Incumbent
-from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.problem import RULES, Decoder, best_rule, rule_order
 from slotwise.solver.optimal.pool.search import OrderSearch
 
@@ -151,13 +150,6 @@ def test_the_board_takes_only_what_is_better():
     assert incumbent.offer(np.array([0, 3]))
     incumbent.raise_bound(99)
     assert (incumbent.value, incumbent.bound, incumbent.proved) == (3, 3, True)
-
-
-def test_uses_less_compares_at_every_instant():
-    assert uses_less(((5, 2),), ((5, 1), (9, 1)))
-    assert not uses_less(((6, 2),), ((5, 1), (9, 1)))
-    assert uses_less((), ())
-    assert not uses_less(((9, 1),), ((5, 3),))
 
 
 class _Helper:

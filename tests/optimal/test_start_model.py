@@ -13,9 +13,7 @@ from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.costs import Costs
-from slotwise.solver.optimal.order_search import guided_plan
 from slotwise.solver.optimal.pool_bounds import bound_of_pools, solve_as_pool
 from slotwise.solver.optimal.start_model import BoundedStarts, bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
@@ -122,18 +120,6 @@ def crowd(
     return Instance(cluster, queues=(Queue("default"),), running=running, pending=tuple(jobs))
 
 
-def test_jobs_do_not_come_in_fractions() -> None:
-    """Two thirds of a host: one job after another, where prices let one and a half run at once."""
-    case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(3)]))
-    found = case.bound(100 * LENGTH)
-    priced = bound_of_pools(
-        case.problem, case.jobs, case.costs, case.alone, range(0, 10_000, LENGTH), Budget()
-    )
-    assert found is not None
-    assert priced is not None
-    assert priced < found.bound == 3 * LENGTH
-
-
 def test_weights_beyond_all_numbers_leave_no_bound_of_prices() -> None:
     jobs = [
         Job(f"p{n}", slots=2, run_limit=LENGTH, weight=10.0 ** (280 * n - 280)) for n in range(3)
@@ -145,49 +131,3 @@ def test_weights_beyond_all_numbers_leave_no_bound_of_prices() -> None:
     best = case.costs.total({"p2": 0, "p1": LENGTH, "p0": 2 * LENGTH})
     whole = case.bound(2 * best)
     assert whole is None or whole.bound <= best
-
-
-def test_where_there_is_too_much_it_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(4)]))
-    assert case.bound(100 * LENGTH) is not None
-    monkeypatch.setattr(start_model, "MAX_STARTS", 3)
-    assert case.bound(100 * LENGTH) is None
-    monkeypatch.setattr(start_model, "MAX_STARTS", 3000)
-    monkeypatch.setattr(start_model, "MAX_INSTANTS", 1)
-    assert case.bound(100 * LENGTH) is None
-
-
-def half_busy() -> Case:
-    """Host a is idle at 600, host b at 5000, either is half free; a job of a whole host, and before
-    it one of half of one."""
-    running = (
-        RunningJob(Job("r0", slots=2, run_limit=600), start=0, allocation={"a": 2}),
-        RunningJob(Job("r1", slots=2, run_limit=5000), start=0, allocation={"b": 2}),
-    )
-    jobs = [
-        Job("small", slots=2, run_limit=9000),
-        Job("whole", slots=4, res_req=("span[hosts=1]",), run_limit=LENGTH),
-    ]
-    return Case(crowd(4, 2, jobs, running))
-
-
-def test_a_plan_by_the_starts_of_a_guide_or_none() -> None:
-    case = half_busy()
-    best = guided_plan(case.problem, case.costs, case.alone, [{}], 10_000)
-    assert best is not None
-    assert {job: start.time for job, start in best.items()} == {"small": 0, "whole": 600}
-    assert guided_plan(case.problem, case.costs, case.alone, [{}], 600) is None
-    late = guided_plan(case.problem, case.costs, case.alone, [{"small": 700}], 601)
-    assert late is not None
-    assert late["whole"].time == 600
-
-
-def test_blocks_of_a_host_go_before_smaller_ones() -> None:
-    """The guide has the small jobs first: on either host one would be in the way for long."""
-    jobs = [Job(f"s{n}", slots=2, run_limit=5000) for n in range(3)]
-    jobs += [Job(f"w{n}", slots=4, res_req=("span[hosts=1]",), run_limit=60) for n in range(2)]
-    case = Case(crowd(4, 2, jobs))
-    guide = {f"s{n}": n for n in range(3)} | {f"w{n}": 10 for n in range(2)}
-    found = guided_plan(case.problem, case.costs, case.alone, [guide], 100_000)
-    assert found is not None
-    assert sorted(start.time for start in found.values()) == [0, 0, 60, 60, 60]

@@ -387,7 +387,7 @@ def test_a_plan_edited_by_hand_is_refused_until_its_checksum_is_out(tmp_path: Pa
     done = run(*command)
     assert done.returncode == 2
     assert b"checksum does not match" in done.stderr
-    assert b"take the line `checksum` out" in done.stderr
+    assert b"remove the line `checksum`" in done.stderr
     lines = plan.read_text().splitlines()
     plan.write_text("\n".join(line for line in lines if "checksum" not in line))
     done = run(*command)

@@ -58,25 +58,25 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
         (
             (waiting("1", SAME), waiting("2", SAME)),
             "bad",
-            ("2 jobs are stuck", "1 change frees 2h for them", "0 others wait longer"),
+            ("2 jobs are stuck", "1 change saves 2h for them", "0 others wait longer"),
         ),
         (
             (waiting("1", remedy("A", HOUR, ("7", "8"))), waiting("9", SAME, starves=False)),
             "bad",
-            ("1 job is stuck", "1 change frees 1h for it", "2 others wait longer"),
+            ("1 job is stuck", "1 change saves 1h for it", "2 others wait longer"),
         ),
         # What helps both, and one of the two pays for the other, costs nobody else.
         (
             (waiting("1", remedy("A", HOUR, ("2",))), waiting("2", remedy("A", HOUR, ("5",)))),
             "bad",
-            ("2 jobs are stuck", "1 change frees 2h for them", "1 other waits longer"),
+            ("2 jobs are stuck", "1 change saves 2h for them", "1 other waits longer"),
         ),
         (
             (waiting("1", SAME, starves=False), waiting("2", remedy("B", HOUR), starves=False)),
             "warn",
             (
-                "2 jobs are held back",
-                "one change each frees 2h for them",
+                "2 jobs would start earlier with one change",
+                "one change each saves 2h for them",
                 "0 others wait longer",
             ),
         ),
@@ -85,14 +85,14 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
             "bad",
             (
                 "2 jobs are stuck",
-                "one change each frees 2h for them",
+                "one change each saves 2h for them",
                 "1 of the 2 delay no other job",
             ),
         ),
         (
             (waiting("1", SAME), waiting("2")),
             "bad",
-            ("2 jobs are stuck", "1 change frees 1h for 1 of them", "0 others wait longer"),
+            ("2 jobs are stuck", "1 change saves 1h for 1 of them", "0 others wait longer"),
         ),
         ((waiting("1"),), "bad", ("1 job is stuck", "no single change that was tried helps")),
         (
@@ -104,8 +104,8 @@ SAME = remedy("SLOT_RESERVE = Y", HOUR)
             (),
             "warn",
             (
-                "1 job could start earlier",
-                "all jobs planned together free 2h for it",
+                "1 job is held back",
+                "planning all jobs together saves 2h for it",
                 "0 others start later",
             ),
         ),
@@ -128,7 +128,7 @@ def test_it_is_green_where_all_start_as_early_as_they_can() -> None:
     jobs = tuple(replace(row, proved=False) for row in pool.comparison.jobs)
     unproved = replace(pool, comparison=replace(pool.comparison, jobs=jobs))
     assert status_of(unproved).parts == (
-        "All 3 jobs start as early as the plan has them",
+        "All 3 jobs start as early as in the plan",
         "0 of 3 proved",
     )
     empty = compared(replace(report.instance, pending=()))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.resreq import Simple, parse, print_requirement
-from slotwise.model.resreq.errors import ResreqError
+from slotwise.model.resreq import ResreqError, Simple, parse, print_requirement
 from slotwise.model.resreq.syntax import Span
 
 pytestmark = pytest.mark.behaviour("SUB-05")

@@ -122,7 +122,7 @@ def reservation_json(flags: str, start: str, end: str) -> str:
 def test_a_reservation_of_slurm_that_repeats(
     write: Callable[[str, str, str], str], flags: str, start: str, end: str, longest: int
 ) -> None:
-    """It was "taken as it is now": a job longer than every gap started behind the first period."""
+    """The first period of a repeated one may be days ahead: it is treated as now, and named."""
     text = write(flags, start, end)
     for limit, fits in ((longest, True), (longest + 1, False)):
         found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, limit, "")})
@@ -142,10 +142,10 @@ def test_a_reservation_of_slurm_that_repeats(
      ("SPEC_NODES", "02T18:00", "")],
 )  # fmt: skip
 def test_a_reservation_of_slurm_that_moves_is_named(flags: str, start: str, told: str) -> None:
-    """The first period of a repeated one may be days ahead: it is taken as it is now, and named."""
+    """A job longer than every gap started behind the first period."""
     text = reservation_text(flags, start, start.replace("18", "20"))
     found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, "60", "")})
-    named = [item for item in found.omissions if "taken as it is now" in item.what]
+    named = [item for item in found.omissions if "treated as it is now" in item.what]
     assert [told in item.what for item in named] == [True] * bool(told)
     assert sw.plan(found)["1"].proved is not bool(told)
 

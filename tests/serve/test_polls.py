@@ -297,6 +297,6 @@ def test_the_journal_has_each_problem_once() -> None:
     assert lines == [
         "the cluster cannot be read: bjobs: gave no answer",
         "the cluster is read again",
-        "a state was not planned or not stored: the disk is full",
+        "a state could not be planned or stored: the disk is full",
         "the cluster cannot be read: bjobs: no such command",
     ]

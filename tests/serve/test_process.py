@@ -133,7 +133,7 @@ def test_mistakes_are_told_before_it_starts(
             "https://h:x/",
         ): "--notify: is not a URL: https://HOST/",
         ("--example", "joint-wins", "--notify", "http://a:b@h/"): "--notify: a user or password",
-        ("--example", "joint-wins", "--notify", "none -x"): "--notify: no such program: 'none'",
+        ("--example", "joint-wins", "--notify", "none -x"): "--notify: program not found: 'none'",
         (
             "--example",
             "joint-wins",
@@ -190,5 +190,5 @@ def test_an_address_is_taken_and_answers_before_the_server_runs() -> None:
         port = first.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port), timeout=5):
             pass
-        with pytest.raises(InputError, match=f"'127.0.0.1', port {port}: cannot be listened on"):
+        with pytest.raises(InputError, match=f"'127.0.0.1', port {port}: cannot listen on it"):
             bound("127.0.0.1", port)

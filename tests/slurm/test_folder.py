@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -33,14 +32,6 @@ def folder_of(target: Path, *names: str) -> Path:
         if path.name not in (*names, "node.txt"):  # sinfo.json has them
             (target / path.name).write_bytes(path.read_bytes())
     return target
-
-
-def sentences(folder: Path) -> list[str]:
-    return list(read_folder(folder).ignored.sentences())
-
-
-def test_a_folder_of_listings_alone_has_no_note(tmp_path: Path) -> None:
-    assert sentences(folder_of(tmp_path / "all")) == []
 
 
 @pytest.mark.parametrize(
@@ -76,15 +67,6 @@ def test_a_file_that_is_not_read_is_named(
     (note,) = [line for line in made.stderr.splitlines() if "ignored" in line]
     assert note.startswith(f"slotwise: ignored {name}: {reason}")
     assert load(again) == load(out)
-
-
-def test_of_one_reason_the_first_files_are_named(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path / "all")
-    for number in range(12):
-        (folder / f"z{number:02}").write_text(f"note {number}\n")
-    (note,) = sentences(folder)
-    assert re.search(r"z00, .*z09 and 2 more: not the output", note)
-    assert "z10" not in note
 
 
 def test_the_same_listing_twice_is_read_once(tmp_path: Path) -> None:
@@ -202,13 +184,6 @@ def test_a_cell_that_cannot_be_read_is_named(name: str, text: str, says: str) ->
         read_texts([Text(text, name), jobs], "test")
     (problem,) = caught.value.problems
     assert says in str(problem)
-
-
-def test_tables_of_one_file_are_read_each_by_its_head() -> None:
-    jobs = Text("JobId=1 JobState=PENDING\n", "jobs.txt")
-    found = read_texts([Text(QOS + QOS + ASSOC, "sacctmgr.txt"), jobs], "test").limits
-    assert [item.of for item in found] == ["qos", "qos", "association"]
-    assert found[2].values["grpjobs"] == "3"
 
 
 @pytest.mark.parametrize(

@@ -46,19 +46,12 @@ def starts_of(texts: dict[str, str], method: str = "optimal") -> dict[str, tuple
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_more_nodes_than_named_ones(form: str) -> None:
-    """Job 11 (-w n1 -n 3) has n1 and others: now n1 and n3."""
-    texts = listings(RUNNING, PENDING, form)
-    assert starts_of(texts) == {"10": (0, True), "11": (0, True)}
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_inert_fields_take_no_proof(form: str) -> None:
     plain = starts_of(listings(RUNNING, PENDING, form))
     more = {"container_id": "c", "failed_node": "n9", "flags": ["CRON_JOB"]}
     texts = texts_with(form, 10, INERT, **more)
     texts["nodes.txt"] = texts["nodes.txt"].replace(
-        "Weight=1", "BcastAddr=n CpuBind=cores RestrictedCoresPerGPU=x TLSCertTokenSet=no Weight=1"
+        "Weight=1", "BcastAddr=n CpuBind=cores TLSCertTokenSet=no Weight=1"
     )
     texts["partition.txt"] = texts["partition.txt"].replace(
         "State=UP", "PowerDownOnIdle=NO State=UP"
@@ -93,17 +86,6 @@ def test_resources_of_tasks(form: str) -> None:
     assert "11" not in starts_of(few)
     enough = {**few, "licenses.txt": few["licenses.txt"].replace("Total=2", "Total=3")}
     assert starts_of(enough) == starts_of(listings(RUNNING, PENDING, form))
-
-
-def test_switches_by_the_name_of_older_json() -> None:
-    """required_switches was minimum_switches up to v0.0.41."""
-    switches = {"topology.txt": "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\n"}
-    found = [
-        instance_of({**texts_with("v0.0.42", 11, **{name: 1}), **switches})
-        for name in ("required_switches", "minimum_switches")
-    ]
-    assert found[0].pending == found[1].pending
-    assert "cu[type=leaf:maxcus=1]" in found[0].pending[1].res_req[0]
 
 
 def test_a_reservation_of_a_qos_is_for_the_jobs_that_are_in_it() -> None:

@@ -338,23 +338,3 @@ def test_a_job_behind_amounts_that_are_not_known(
         assert bool(row.cautions or row.possible_cautions) == named
     lines = sw.compare(instance).cautions().lines
     assert any("touches 2)" in line or "touches 1, 2)" in line for line in lines) == named
-
-
-@pytest.mark.parametrize(
-    ("line", "quiet"),
-    [
-        ("srun -n1 -t 5 --gres=gpu:1 --pty bash", ("--pty",)),
-        ("srun -l -u --mpi=pmix --cpu-bind cores -n1 -t 5 --gres=gpu:1 a.out",
-         ("--label", "--unbuffered", "--mpi", "--cpu-bind")),
-        ("salloc -n1 -t 5 --gres=gpu:1 --x11 --no-shell", ("--x11", "--no-shell")),
-    ],
-)  # fmt: skip
-def test_options_of_interactive_commands_do_not_move_the_start(
-    line: str, quiet: tuple[str, ...]
-) -> None:
-    plain = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:1 a.sh", method="optimal")
-    asked = sw.ask(instance_of(TEXTS), line, method="optimal")
-    assert asked.line.answer == plain.line.answer
-    assert asked.passed_over == quiet
-    with pytest.raises(sw.InputError, match="unknown option"):
-        sw.ask(instance_of(TEXTS), line.replace("srun", "sbatch").replace("salloc", "sbatch"))

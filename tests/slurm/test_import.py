@@ -16,7 +16,6 @@ from slotwise.cli.main import app
 from slotwise.model.sources import slurm_values as values
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
-from slotwise.model.sources.slurm.fields import SlurmRecord
 from slotwise.model.sources.slurm.folder import printed_at, read_texts
 from slotwise.model.sources.slurm.several_partitions import BEHIND, BEHIND_HET
 from typer.testing import CliRunner
@@ -350,18 +349,6 @@ def test_what_is_wrong_in_topology_yaml(text: str, wrong: str) -> None:
     assert "topology.yaml" in str(error.value)
 
 
-@pytest.mark.parametrize("state", ["BLOCKED", "EXTERNAL"])
-def test_nodes_that_slurm_does_not_schedule_are_closed_and_named(state: str) -> None:
-    texts = texts_of("probes")
-    texts["node.txt"] = re.sub(r"State=\w+", f"State=IDLE+{state}", texts["node.txt"], count=1)
-    texts.pop("sinfo.json", None)
-    found = instance_of(texts)
-    host = found.cluster.hosts[0]
-    assert host.status == "closed_Adm"
-    (told,) = [item for item in found.omissions if state in item.what]
-    assert told.hosts == (host.name,)
-
-
 def test_layers_of_a_hierarchical_licence_are_one_pool_and_named() -> None:
     """Not only the last of its records counts, and no proof of a job hangs on them."""
     texts = texts_of("probes")
@@ -375,30 +362,6 @@ def test_layers_of_a_hierarchical_licence_are_one_pool_and_named() -> None:
     (told,) = [item for item in found.omissions if "hierarchical" in item.what]
     assert told.resources == ("lic_power",)
     assert "24 on n[1-4], 12 on n[1-2]" in told.what
-
-
-def test_switches_that_are_no_regular_tree_are_read_as_leaves() -> None:
-    text = TOPOLOGY + "SwitchName=root Switches=top,s1\n"
-    found = instance_of({**texts_of("live"), "topology.txt": text})
-    assert [unit.name for unit in found.cluster.units] == ["s1", "switch_n4"]
-    circle = "SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
-    assert instance_of({**texts_of("live"), "topology.txt": circle}).cluster.units == ()
-
-
-@pytest.mark.parametrize(
-    ("state", "status"),
-    [
-        ("IDLE+DRAIN", "closed_Adm"), ("DOWN*", "unavail"), ("MIXED+PLANNED", "ok"),
-        ("IDLE+CLOUD+POWERED_DOWN", "ok"), ("ALLOCATED+MAINTENANCE", "closed_Adm"),
-        ("IDLE+NOT_RESPONDING", "unavail"),
-    ],
-)  # fmt: skip
-def test_states_of_nodes(state: str, status: str) -> None:
-    texts = texts_of("live")
-    texts.pop("sinfo.json")
-    texts["node.txt"] = texts["node.txt"].replace("State=MIXED", f"State={state}")
-    hosts = {host.name: host.status for host in instance_of(texts).cluster.hosts}
-    assert hosts["n2"] == status
 
 
 def test_arrays_count_from_zero_and_gpus_have_types() -> None:
@@ -455,24 +418,6 @@ def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
     code, said = run("import", "slurm", "--from", tmp_path)
     assert code == 2
     assert "scontrol show node" in said
-
-
-def test_the_command_writes_an_instance_that_is_planned(tmp_path: Path) -> None:
-    target = tmp_path / "live.yaml"
-    code, said = run("import", "slurm", "--from", DATA / "live", "-o", target)
-    assert code == 0, said
-    found = sw.load(target)
-    plan = sw.plan(found, "optimal")
-    assert not plan.refused
-    starts = {item.job: item.start for item in plan}
-    of_slurm = {item.job: item.start for item in found.lsf_says if item.start is not None}
-    assert all(starts[job] <= start for job, start in of_slurm.items())
-    assert (starts["518"], of_slurm["518"]) == (887, 1187)  # whole nodes wait longer
-
-
-def test_a_record_says_which_fields_it_does_not_know() -> None:
-    record = SlurmRecord("job", {"job_id": 1, "colour": "red"}, is_text=False)
-    assert list(record.unknown()) == ["colour"]
 
 
 @pytest.mark.parametrize(
@@ -577,21 +522,6 @@ def test_switches_of_a_job_are_compute_units(switches: int, wait: object, *, nam
     leaves = ({"n1", "n2", "n3"}, {"n4", "n5", "n6"})
     assert any(set(item.allocation) <= leaf for leaf in leaves) == bool(switches)
     assert item.proved == (not named)
-
-
-def test_switches_in_text_and_without_a_topology() -> None:
-    assert values.switches("2@00:05:00") == (2, 300.0)
-    assert values.switches("2@UNLIMITED") == (2, float("inf"))
-    assert values.switches("3") == (3, None)
-    assert values.switches(None, None) == (0, None)
-    texts = texts_of("live")
-    listed = json.loads(texts["squeue.json"])
-    for job in listed["jobs"]:
-        job["required_switches"] = 1 if job["job_id"] == 512 else 0
-    found = instance_of({**texts, "squeue.json": json.dumps(listed)})
-    (item,) = [item for item in found.omissions if "--switches" in item.what]
-    assert item.jobs == ("512",)
-    assert "no input has the switches" in item.what
 
 
 @pytest.mark.parametrize(

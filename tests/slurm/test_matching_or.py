@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 
-from tests.slurm.test_import import assembled, instance_of
+from tests.slurm.test_import import instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-01")
 
@@ -62,12 +62,6 @@ def test_every_method_plans_nodes_of_one_feature(
     assert sw.plan(found)["9"].proved
     assert sw.explain(found, "9").answer.start == found.now + start
     assert sw.from_document(sw.to_document(found)) == found
-
-
-def test_what_is_planned_is_not_named() -> None:
-    assert not assembled(with_job("[a|b]")).instance.omissions
-    (named,) = assembled(with_job("[a*1&b*1]")).instance.omissions
-    assert named.jobs == ("9",)
 
 
 def test_a_new_job_uses_the_resource_of_the_cluster() -> None:

@@ -75,17 +75,6 @@ def test_small_jobs_may_be_favoured() -> None:
     assert parts.priority_of(PriorityRequest(1, 2, "main")) == 421  # 500 × (3/4 + 30/32) / 2
 
 
-def test_a_new_job_has_the_priority_of_its_size_and_partition() -> None:
-    """Job 9 was two nodes with six CPUs each in main: sprio gives 1218."""
-    problem = instance_of(texts_of("probes"))
-    assert size_and_partition(problem) == PARTS
-    found = sbatch_submission(problem, "sbatch -N2 --ntasks-per-node=6 --mem=50 -t10 -p main")
-    assert found.job.priority == 1218
-    assert found.assumed == ("it has priority 1218, of its size and partition",)
-    own = sbatch_submission(problem, "sbatch -N2 --mem=50 -t10 --priority=7")
-    assert (own.job.priority, own.notes) == (7, ())
-
-
 @pytest.mark.parametrize(
     "line",
     ["PriorityWeightQOS = 10", "PriorityWeightAssoc = 1", "PriorityWeightTRES = GRES/gpu=10",

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise import InputError
-from slotwise.model.formats.reading import kind_of_text
 from slotwise.model.sources.acct import parse_acct, read_acct
 
 from tests.slurm.test_import import instance_of, run, texts_of
@@ -50,26 +49,11 @@ def test_rows_are_finished_jobs() -> None:
     assert (cancelled.start, cancelled.hosts) == (0, {})
 
 
-def test_seconds_since_1970_and_fewer_columns() -> None:
-    text = (
-        "JobID|Submit|Start|End|State|NCPUS|NodeList|\n"
-        f"3|{TEN}|{TEN + 5}|{TEN + 65}|COMPLETED|2|n1|\n"
-    )  # fmt: skip
-    (job,) = parse_acct(text.splitlines()).jobs
-    assert (job.start, job.end, job.slots, job.hosts) == (TEN + 5, TEN + 65, 2, {"n1": 2})
-
-
 def test_a_header_without_a_column_and_a_short_row_are_refused() -> None:
     with pytest.raises(InputError, match="has no column state: give them to sacct -o"):
         parse_acct(["JobID|Submit|Start|End|NCPUS|NodeList"], "log")
     log = parse_acct([HEADER, "8|8|ann"], "log")
     assert "has 3 columns; the first line has 14" in str(log.problems[0])
-
-
-def test_the_kind_is_known_by_the_first_line() -> None:
-    assert kind_of_text(HEADER + ROWS) == "acct"
-    assert kind_of_text("User|JobIDRaw|State\n") == "acct"
-    assert kind_of_text("jobs|are|many\n") == ""
 
 
 def test_history_and_import_take_it(tmp_path: Path) -> None:

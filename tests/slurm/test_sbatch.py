@@ -133,16 +133,6 @@ def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:
             sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
 
 
-@pytest.mark.parametrize(
-    "option", ["--segment=2", "--consolidate-segments", "--spread-segments", "--external"]
-)
-def test_options_of_later_versions_that_may_move_a_start_are_named(
-    live: sw.Instance, option: str
-) -> None:
-    found = sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
-    assert [text.partition(" ")[0] for text in found.job.unheeded] == [option.partition("=")[0]]
-
-
 def test_a_script_names_its_line(live: sw.Instance) -> None:
     with pytest.raises(InputError, match=r"job\.sh:2: --ntasks"):
         sbatch_submission(live, "#!/bin/sh\n#SBATCH -n none\n", script_name="job.sh")
@@ -170,34 +160,6 @@ def test_a_word_of_a_directive_that_is_no_option_is_refused(
         with pytest.raises(InputError, match=re.escape(told)) as error:
             sbatch_submission(live, text, script_name="job.sh")
         assert str(error.value).startswith("job.sh:3: #SBATCH: ")
-
-
-@pytest.mark.parametrize(
-    "directive", ["--mem=10", " --mem=10 # comment", " --mem 10", "\t--mem=10"]
-)
-def test_a_directive_that_begins_as_slurm_reads_it_counts(
-    live: sw.Instance, directive: str
-) -> None:
-    found = sbatch_submission(live, f"#!/bin/sh\n#SBATCH -n1\n#SBATCH{directive}\nx\n").job
-    assert found.res_req == sbatch_submission(live, "sbatch -n1 --mem=10").job.res_req
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("# SBATCH -n 4", "a directive begins with #SBATCH"),
-        ("#sbatch -n 4", "a directive begins with #SBATCH"),
-        (" #SBATCH -n 4", "a directive begins with #SBATCH"),
-        ("run\n#SBATCH -n 4", "after the first command"),
-        ("##SBATCH -n 4", ""),
-    ],
-)
-def test_what_is_nearly_a_directive_is_noted(live: sw.Instance, line: str, why: str) -> None:
-    """As it is of #BSUB lines: the job started now, on one CPU, without a word."""
-    found = sbatch_submission(live, f"#!/bin/sh\n#SBATCH -n1 --mem=1\n{line}\nrun\n")
-    assert found.job.slots == 1
-    assert len(found.notes) == bool(why)
-    assert all(why in note and "sbatch -n 4 (line " in note.lower() for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -299,13 +261,6 @@ def test_partitions_that_are_planned_as_their_first_are_named(
     line = f"sbatch -p {partitions} -n1 --mem=10 -t 5"
     assert told in sbatch_submission(probes, line).job.assumed
     assert not sbatch_submission(probes, line.replace(partitions, "hi")).job.assumed
-
-
-def test_partitions_that_differ_in_their_nodes_alone_are_planned_together(
-    probes: sw.Instance,
-) -> None:
-    alike = replace(probes, omissions=())  # no pending job says that its queue has only the first
-    assert not sbatch_submission(alike, "sbatch -p hi,main -n1 --mem=10 -t 5").job.assumed
 
 
 def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:

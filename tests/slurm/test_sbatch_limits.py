@@ -46,15 +46,15 @@ JOBS = {"ann": "a/normal", "bob": "b/high"}
         ("-A a -q normal", "ann", "a/normal", []),
         ("-A a -q high", "ann", "a/high", []),
         ("-A b -q high", "bob", "b/high", ["limits of --account b --qos high"]),
-        ("-A a", "ann", "a/normal", ["limits of its qos (--qos is not given, taken as normal)"]),
+        ("-A a", "ann", "a/normal", ["limits of its qos (--qos is not given, treated as normal)"]),
         ("", "ann", "a/normal", [
-            "limits of its account (--account is not given, taken as a)",
-            "limits of its qos (--qos is not given, taken as normal)"]),
+            "limits of its account (--account is not given, treated as a)",
+            "limits of its qos (--qos is not given, treated as normal)"]),
         ("", "eve", "default/none", [
             "limits of its account (--account is not given)",
             "limits of its qos (--qos is not given)"]),
         ("-q high", "ann", "a/high",
-         ["limits of its account (--account is not given, taken as a)"]),
+         ["limits of its account (--account is not given, treated as a)"]),
     ],
 )  # fmt: skip
 def test_a_job_has_the_limits_of_its_account_and_qos(
@@ -69,13 +69,6 @@ def test_limits_of_accounts_alone() -> None:
     assert _asked(found, "-A normal", "ann") == ("normal", ())
     assert _asked(found, "", "ann")[0] == "normal"
     assert _asked(found, "-A zz", "ann") == ("zz", ("limits of --account zz",))
-
-
-def test_without_limits_only_a_qos_that_nothing_describes_is_named() -> None:
-    """Would find: `--qos X` on a cluster whose listings have no QOS, dropped in silence."""
-    found = replace(_limited(JOBS), limits=())
-    assert _asked(found, "", "ann") == _asked(found, "-A default", "ann") == ("default", ())
-    assert _asked(found, "-A x -q y", "ann") == ("x/y", ("limits of --account x --qos y",))
 
 
 def test_the_limit_of_a_default_qos_holds_a_new_job() -> None:

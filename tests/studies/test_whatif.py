@@ -200,11 +200,11 @@ def test_chunks_and_futures_do_not_go_together() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"sets": "top=2"}, "sets: must be a list of texts: ['top=2']"),
-        ({"vary": "top=2,4"}, "vary: must be a list of texts: ['top=2,4']"),
-        ({"sets": None}, "sets: must be a list of texts KEY=VALUE, not None"),
-        ({"sets": {"top": 2}}, "sets: must be a list of texts KEY=VALUE, not of type dict"),
-        ({"sets": ["top=2", 5]}, "sets[1]: must be a text KEY=VALUE, not of type int"),
+        ({"sets": "top=2"}, "sets: must be a list of strings: ['top=2']"),
+        ({"vary": "top=2,4"}, "vary: must be a list of strings: ['top=2,4']"),
+        ({"sets": None}, "sets: must be a list of strings KEY=VALUE, not None"),
+        ({"sets": {"top": 2}}, "sets: must be a list of strings KEY=VALUE, not of type dict"),
+        ({"sets": ["top=2", 5]}, "sets[1]: must be a string KEY=VALUE, not of type int"),
         ({"workers": 0}, "workers: must be a whole number, 1 or more, not 0"),
         ({"workers": -1}, "workers: must be a whole number, 1 or more, not -1"),
         ({"workers": True}, "workers: must be a whole number, 1 or more, not True"),

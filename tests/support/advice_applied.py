@@ -171,9 +171,7 @@ def with_suggestion(instance: Instance, job: str, change: str) -> Instance:
         kept = tuple(run for run in instance.running if run.job.id != found[1])
         assert len(kept) == len(instance.running) - 1
         return replace(instance, running=kept)
-    if found := re.fullmatch(
-        r"if (?:job )?(\S+) \(before it in the dispatch order\) were not pending", change
-    ):
+    if found := re.fullmatch(r"if (?:job )?(\S+) \(ahead of it\) were not pending", change):
         rest = tuple(other for other in instance.pending if other.id != found[1])
         assert len(rest) == len(instance.pending) - 1
         return replace(instance, pending=rest)

@@ -70,9 +70,7 @@ def carried_out(it: Case, name: str, change: str) -> Case:
     if found := re.fullmatch(r"if (?:job )?(\w+) ended now", change):
         assert any(item.job.id == found[1] for item in it.instance.running)
         return without(it, found[1])
-    if found := re.fullmatch(
-        r"if (?:job )?(\w+) \(before it in the dispatch order\) were not pending", change
-    ):
+    if found := re.fullmatch(r"if (?:job )?(\w+) \(ahead of it\) were not pending", change):
         order = [other.id for other in it.order]
         assert order.index(found[1]) < order.index(name)
         return without(it, found[1])
@@ -135,7 +133,7 @@ def others(it: Case, name: str) -> Iterator[str]:
             yield f"with -W {minutes // 60}:{minutes % 60:02d} or less (backfill)"
     yield from (f"if {form.job} ended now" for form, _ in it.base)
     for other in order[: order.index(name)]:
-        yield f"if {other} (before it in the dispatch order) were not pending"
+        yield f"if {other} (ahead of it) were not pending"
     if order[0] != name:
         yield "if it were first in the dispatch order"
     yield from (f"in queue {q.name}" for q in it.instance.queues if q.name != job.queue)

@@ -11,8 +11,8 @@
     const two = data.views.length > 1;
     const last = view === data.views[data.views.length - 1];
     const items = [item("running", data.kind === "simulation" ? "ran at the beginning" : "running"), item("planned", data.kind === "simulation" ? "jobs" : two && !last ? "starts" : "planned")];
-    if (two && last) items.push(item("sooner", "sooner"));
-    if (view.bars.some((bar) => bar[1] === 1)) items.push(item("reserved", "held for later"));
+    if (two && last) items.push(item("sooner", "earlier"));
+    if (view.bars.some((bar) => bar[1] === 1)) items.push(item("reserved", "reserved"));
     items.push(item("chosen", "chosen"));
     if (two) items.push(item("ghost", last ? "as configured" : "possible"));
     key.replaceChildren(...items);

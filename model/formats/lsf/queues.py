@@ -29,7 +29,7 @@ class RunLimits:
 
     A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
     the job. Where all hosts have one factor this is one number; where they differ, or a host's
-    model is not known (``!``), it is not, and the limit is taken as it stands, with a note.
+    model is not known (``!``), it is not, and the limit is treated as it stands, with a note.
     ABS_RUNLIMIT = Y: limits are wall-clock time.
     """
 

@@ -77,7 +77,7 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
     if count is None:
         return host
     if host.gpu_count not in (None, count):
-        notes.append(f"host {host.name}: {count} GPUs are listed; the site has {host.gpu_count:g}")
+        notes.append(f"host {host.name}: {count} GPUs are listed, the site has {host.gpu_count:g}")
     known = host.gpus or Gpus(count)
     model = listed.model if listed is not None else known.model
     mem = listed.mem if listed is not None and listed.mem is not None else known.mem
@@ -558,7 +558,7 @@ def _slots(item: SeenHost) -> int:
 def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     slots = host.slots if item.slots is None else item.slots
     if slots != host.slots:
-        notes.append(f"host {host.name}: bhosts reports MAX {slots}, the site {host.slots}")
+        notes.append(f"host {host.name}: MAX is {slots} in bhosts and {host.slots} in the site")
     amounts = dict(host.amounts)
     load = dict(host.load)
     for index, free in item.total.items():
@@ -660,7 +660,7 @@ class _Jobs:
         if self.problems:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
-            held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
+            held = ": held jobs are not scheduled" if status == "PSUSP" else ""
             text = f"omitted {count} job{'s' * (count > 1)} in state {status}{held}"
             hosts = {n for job in jobs if job.status == status for n in job.allocation}
             if hosts and status not in ENDED:  # a job in this state may still use its slots
@@ -757,7 +757,7 @@ class _Jobs:
                     Problem(f"is running, but has {lacks}", line=job.line, path=path)
                 )
             elif job.allocation:
-                text = f"{path} is running, but has {lacks}: a start now is assumed"
+                text = f"{path} is running, but has {lacks}: it is assumed to start now"
                 self.notes.touch(text, hosts=tuple(job.allocation))
             else:
                 self.notes.touch(f"{path} is running, but has {lacks}: omitted")

@@ -363,7 +363,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     )
     if jobs and not any(job.status for job in jobs):
         reading.at(f"job {jobs[0].id}", jobs[0].line)
-        reading.wrong("has no known Status, and no other job has one")
+        reading.wrong("has no known status, and no other job has one")
     reading.once("job", [(job.id, job.line) for job in jobs])
     for job in jobs:
         if job.unknown and job.status not in WAITING:
@@ -427,7 +427,7 @@ def _of_json(
         reading.at(f"RECORDS[{number - 1}]")
         if "ERROR" in record and "STAT" not in record:
             if not others:
-                reading.wrong(f"holds no job: {record['ERROR']}")
+                reading.wrong(f"contains no job: {record['ERROR']}")
             notes.append(f"{text.source}: bjobs reports for one job only: {record['ERROR']}")
             continue
         id = _id(pick(record, *columns("id")), pick(record, *columns("index in its array")))
@@ -529,6 +529,7 @@ def _job_of_json(
     status = _state(text("state"), "give -o stat", reading)
     least = value("slots", values.whole)
     most = value("most slots (-n min,max)", values.whole)
+    state = INELIGIBLE if pick(record, "PENDSTATE") == "IPEND" else ""
     job = SeenJob(
         id=id,
         status=status,
@@ -568,8 +569,7 @@ def _job_of_json(
         dependent=_DEPENDENCY.match(text("why it waits")) is not None,
         unread=cells.unread(),
         gpus_held=value("GPUs in use", allocated) or {},
-        reason=text("why it waits")
-        or ("ineligible (PENDSTATE IPEND)" if pick(record, "PENDSTATE") == "IPEND" else ""),
+        reason=" ".join(filter(None, (text("why it waits"), state))),
         estimate=value("estimated start", calendar.coming),
     )
     job.gpu = _gpus(cells, max(1, len(job.allocation)))
@@ -601,6 +601,8 @@ _STARTED = re.compile(
 #: The head of ``bjobs -A``, and a row of an array with a limit.
 _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 _LIMITED_ARRAY = re.compile(r"^\s*(\d{1,18})\s+[^\[\n]*(\[[^\]\s]+\]%\d{1,9})\s", re.MULTILINE)
+#: Reason of a job that LSF does not count as eligible.
+INELIGIBLE = "ineligible (PENDSTATE IPEND)"
 #: State of a job that is not eligible because of another job (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}

@@ -206,10 +206,8 @@ def _tell(
         if item.inactive:
             notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")
         if item.closed:
-            notes.append(
-                f"queue {item.name} is {item.status}: it accepts no new jobs; its pending jobs "
-                f"still start"
-            )
+            others = "" if item.inactive else "; its pending jobs still start"
+            notes.append(f"queue {item.name} is {item.status}: it accepts no new jobs{others}")
     for queue in queues:
         state = shown.get(queue.name)
         if (

@@ -161,7 +161,7 @@ class Reading:
 
     def _tell(self, problem: Problem, touched: Omission, count: int) -> None:
         place = problem.source if problem.line is None else f"{problem.source}:{problem.line}"
-        more = f" (and {count - 1} more like this)" if count > 1 else ""
+        more = f" (and {count - 1} more of this kind)" if count > 1 else ""
         of = f"{problem.path}: " if problem.path else ""
         text = f"{of}{problem.message}: treated as unknown{more}"
         self.notes.add(replace(touched, what=text, where=place, count=count))
@@ -193,7 +193,7 @@ def _once_each(problems: Sequence[Problem]) -> list[Problem]:
         if more < _MAX_ALIKE:
             found += alike
         else:
-            found.append(replace(first, message=f"{first.message} (and {more} more like this)"))
+            found.append(replace(first, message=f"{first.message} (and {more} more of this kind)"))
     return list(problems) if len(found) == len(problems) else found
 
 
@@ -211,7 +211,7 @@ def json_records(text: Text, reading: Reading) -> Iterator[tuple[int, dict[str, 
         raise InputError([Problem(f"not JSON: {error}", text.source)]) from None
     records = data.get("RECORDS") if isinstance(data, dict) else None
     if not isinstance(records, list):
-        message = "has has no list RECORDS: give the output of -json"
+        message = "has no list RECORDS: give the output of -json"
         raise InputError([Problem(message, text.source)])
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):

@@ -19,6 +19,7 @@ from ...omissions import Omission
 from ...slurm_version import LAST_READ, PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
+from ..lsf_state.assemble import MAX_OF_A_REASON
 from ..lsf_state.values import Remarks, fit_to_write
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
@@ -94,8 +95,6 @@ _RUNNING = frozenset(
      "stage_out", "staging_out"}
 )  # fmt: skip
 _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
-#: Characters of a reason that are kept.
-MAX_OF_A_REASON = 200
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
 _PLANNED_TASKS = 20
 
@@ -123,9 +122,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         notes.touch(text)
     facts = facts_of(seen, notes)
     for kind, names in sorted(seen.unknown.items()):
-        notes.touch(
-            f"fields of a {kind} that no version up to {LAST_READ} has: {some(sorted(names))}"
-        )
+        notes.touch(f"{kind} fields that no version up to {LAST_READ} has: {some(sorted(names))}")
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -238,7 +235,9 @@ class _SlurmJobs:
                 self.notes.touch(text, hosts=names, resources=("gpu",))
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
-        if seen.limit is None and seen.end is None:  # defaults are for jobs that wait
+        past = seen.end is not None and seen.end <= self.zero
+        known = seen.limit is not None or seen.end is not None  # defaults are for jobs that wait
+        if not known or (past and math.isinf(self._over_limit(seen))):
             seen = replace(seen, limit=math.inf)
         gpus = self._gpus(seen, allocation)
         job = replace(
@@ -266,15 +265,17 @@ class _SlurmJobs:
         if ends == math.inf or (end := ends if seen.end is None else seen.end) is None:
             return None
         if end <= self.zero:  # KillWait and OverTimeLimit are still to come
-            settings = self.seen.settings
-            wait = values.number((settings.get("killwait") or "30").split()[0]) or 0
-            more = values.seconds((settings.get("overtimelimit") or "0").split()[0])
-            for name in seen.partitions:
-                own = self.facts.partitions.get(name)
-                more = more if own is None or own.over_limit is None else own.over_limit
-            more = more if more and math.isfinite(more) else 0
-            return max(1, int(end + wait + more) - self.zero)
+            wait = values.number((self.seen.settings.get("killwait") or "30").split()[0]) or 0
+            return max(1, int(end + wait + self._over_limit(seen)) - self.zero)
         return None if end == ends else int(end) - self.zero
+
+    def _over_limit(self, seen: SlurmJob) -> float:
+        """Return the seconds by which a job may run beyond its time limit (OverTimeLimit)."""
+        more = values.seconds((self.seen.settings.get("overtimelimit") or "0").split()[0])
+        for name in seen.partitions:
+            own = self.facts.partitions.get(name)
+            more = more if own is None or own.over_limit is None else own.over_limit
+        return more or 0.0
 
     def _allocations(self, running: Sequence[SlurmJob]) -> dict[str, dict[str, int]]:
         """Return the CPUs of each running job by node, from cores or from all CPUs if no input
@@ -309,7 +310,8 @@ class _SlurmJobs:
             over = count - self.facts.nodes[name].cpus
             if over > 0:
                 self.notes.touch(
-                    f"running jobs use {count} CPUs of {name}, which has {count - over}: taken as "
+                    f"running jobs use {count} CPUs of {name}, which has {count - over}: treated "
+                    f"as "
                     "all in use until the last of them ends",
                     hosts=(name,),
                 )
@@ -456,7 +458,7 @@ class _SlurmJobs:
         notes += self.reservations.notes_on(seen)
         if seen.het:
             notes.append(
-                f"that the components of heterogeneous job {seen.het} start together: each is "
+                f"the common start of the components of heterogeneous job {seen.het}: each is "
                 f"planned separately, as in a cycle of Slurm"
             )
         group = self.groups.of(seen)
@@ -601,8 +603,8 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
         else:
             item = layers[-1]
             others = item.used - held[name]
-            found = [f"{item.reserved:g} of {item.total:g} licences {name} are reserved"]
-            found = found if item.reserved else []
+            away = item.reserved + item.deficit
+            found = [f"{away:g} of {item.total:g} licences {name} are reserved"] if away else []
             if others > 0:
                 found.append(
                     f"{others:g} of {item.total:g} licences {name} are in use, but by no job "

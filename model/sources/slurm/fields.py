@@ -184,6 +184,9 @@ NODES = (
     _row("node", "cpus", "cpus", "CPUTot"),
     _row("node", "usable cpus", "effective_cpus", "CPUEfctv"),
     _row("node", "cores set apart", "specialized_cores", "CoreSpecCount"),
+    _row("node", "cpus set apart", "specialized_cpus", "CPUSpecList"),
+    _row("node", "cores kept for GPUs", "res_cores_per_gpu", "RestrictedCoresPerGPU", "named", "0"),
+    _row("node", "drained gres", "gres_drained", "GresDrain", "named"),
     _row("node", "cores per socket", "cores", "CoresPerSocket", one_or_more),
     _row("node", "threads", "threads", "ThreadsPerCore", one_or_more),
     _row("node", "memory", "real_memory", "RealMemory"),
@@ -203,20 +206,17 @@ NODES = (
         "node",
         "address alloc_idle_cpus architecture boards boot_time burstbuffer_network_address "
         "cert_flags cluster_name comment cpu_binding cpu_load energy external_sensors extra "
-        "free_mem free_memory gpu_spec gres_drained hostname idle_cpus instance_id instance_type "
+        "free_mem free_memory gpu_spec hostname idle_cpus instance_id instance_type "
         "last_busy next_state_after_reboot next_state_after_reboot_flags operating_system port "
-        "power reason reason_changed_at reason_set_by_user reservation res_cores_per_gpu "
-        "resume_after "
-        "slurmd_start_time slurmd_version sockets specialized_cpus suspend_time "
-        "temporary_disk "
+        "power reason reason_changed_at reason_set_by_user reservation resume_after "
+        "slurmd_start_time slurmd_version sockets suspend_time temporary_disk "
         "tls_cert_last_renewal topology tres tres_weighted version",
         "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment "
-        "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
-        "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
+        "CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
+        "InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
         "Port Reason "
         "ReservationName ResumeAfterTime SlurmdStartTime Sockets SuspendTime TmpDisk Topology "
-        "Version BcastAddr CpuBind Parameters RestrictedCoresPerGPU TLSCertLastRenewal "
-        "TLSCertTokenSet",
+        "Version BcastAddr CpuBind Parameters TLSCertLastRenewal TLSCertTokenSet",
     ),
 )  # fmt: skip
 
@@ -228,7 +228,7 @@ PARTITIONS = (
     _row("partition", "default time", "defaults.time", "DefaultTime", values.seconds),
     _row("partition", "max time", "maximums.time", "MaxTime", values.seconds),
     _row("partition", "max nodes", "maximums.nodes", "MaxNodes", whole),
-    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes"),
+    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes", "named", "0 1"),
     _row("partition", "cpus of a node", "maximums.cpus_per_node", "MaxCPUsPerNode"),
     _row("partition", "tier", "priority.tier", "PriorityTier", one_or_more),
     _row("partition", "job factor", "priority.job_factor", "PriorityJobFactor"),
@@ -245,12 +245,13 @@ PARTITIONS = (
     _row("partition", "max memory per cpu", "maximums.partition_memory_per_cpu", "MaxMemPerCPU",
          size),
     _row("partition", "qos", "qos.assigned", "QoS", text),
-    _row("partition", "accounts", "accounts.allowed", "AllowAccounts"),
-    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts"),
-    _row("partition", "qos allowed", "qos.allowed", "AllowQos"),
-    _row("partition", "qos refused", "qos.deny", "DenyQos"),
-    _row("partition", "groups", "groups.allowed", "AllowGroups"),
+    _row("partition", "accounts", "accounts.allowed", "AllowAccounts", "named", "all"),
+    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts", "named", "all"),
+    _row("partition", "qos allowed", "qos.allowed", "AllowQos", "named", "all"),
+    _row("partition", "qos refused", "qos.deny", "DenyQos", "named", "all"),
+    _row("partition", "groups", "groups.allowed", "AllowGroups", "named", "all"),
     _row("partition", "nodes of one user", "", "ExclusiveUser", "named", "no"),
+    _row("partition", "use by root alone", "", "RootOnly", "named", "no"),
     _row("partition", "least loaded first", "", "LLN", "named", "no"),
     _row("partition", "reservation required", "", "ReqResv", "named", "no"),
     _row("partition", "preemption", "preempt_mode", "PreemptMode"),
@@ -270,7 +271,7 @@ PARTITIONS = (
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
         "tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden NodeSets "
-        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES "
+        "ResumeTimeout SuspendTime SuspendTimeout TRES "
         "TotalCPUs TotalNodes CpuBind PowerDownOnIdle",
     ),
 )  # fmt: skip
@@ -302,9 +303,10 @@ LICENCES = (
     _row("licence", "total", "Total", "Total", _amount),
     _row("licence", "reserved", "Reserved", "Reserved", _amount),
     _row("licence", "used", "Used", "Used", _amount),
+    _row("licence", "deficit", "LastDeficit", "LastDeficit", _amount),
     _row("licence", "nodes", "Nodes", "Nodes", text),
-    _inert("licence", "Free LastConsumed LastDeficit LastUpdate Remote",
-           "Free LastConsumed LastDeficit LastUpdate Mode Remote"),
+    _inert("licence", "Free LastConsumed LastUpdate Remote",
+           "Free LastConsumed LastUpdate Mode Remote"),
 )  # fmt: skip
 
 #: sshare. Its text has the parent by indentation of the account.
@@ -400,7 +402,7 @@ class SlurmRecord:
         """Yield the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
-                value = number(value) if isinstance(value, Mapping) else value
+                value = whole(value) if isinstance(value, Mapping) else value
                 shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 empty = shown.strip().lower().removesuffix(".0")
                 if value is not None and empty not in ("", "inf", *row.unset) and not blank(shown):

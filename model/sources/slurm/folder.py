@@ -285,7 +285,7 @@ def read_texts(
         raise InputError([Problem(NO_LISTING, source)])
     if not _lists_jobs(texts, records):
         _check_tables(texts)
-        wrong = "no input lists the jobs: nodes in use would be taken as free"
+        wrong = "no input lists the jobs: nodes in use would be treated as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
     seen.limits = of_cluster(seen.limits, seen.settings.get("clustername", ""))
     seen.jobs = order_of(seen.jobs)

@@ -287,7 +287,7 @@ class PriorityCheck:
         if not self.instance.pending:
             return
         if weighs_fairshare(settings) and not self.seen.shares:
-            touch("PriorityWeightFairshare: the part of each job stays as it is now (give sshare "
+            touch("PriorityWeightFairshare: the part of each job stays unchanged (give sshare "
                   "-a -l -P)")  # fmt: skip
         flags = values.text(settings.get("priorityflags")).upper()
         if "DEPTH_OBLIVIOUS" in flags:
@@ -295,7 +295,7 @@ class PriorityCheck:
         if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
             touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")
         if not values.blank(settings.get("prioritysitefactorplugin")):
-            touch("PrioritySiteFactorPlugin: the site factor of each job stays as it is now")
+            touch("PrioritySiteFactorPlugin: the site factor of each job stays unchanged")
         if self.rule is None:
             return
         reset = values.text(settings.get("priorityusageresetperiod")).upper()
@@ -316,7 +316,7 @@ class PriorityCheck:
                 continue
             factor = values.number(limit.values.get("usagefactor") or None)
             if factor is not None and factor != 1:
-                self.notes.touch(f"UsageFactor={factor:g} of QOS {limit.name}: usage counts once")
+                self.notes.touch(f"UsageFactor={factor:g} of QOS {limit.name}: not applied")
         used = {name for job in self.seen.jobs for name in job.partitions}
         for item in self.seen.partitions:
             others = sorted(set(item.billing) - {*BILLED_TRES, "billing", "energy"})
@@ -488,6 +488,6 @@ def _of_total(job: SlurmJob, row: SlurmPriority, *, is_set: bool) -> Iterator[tu
     if whole and row.tres is not None and not is_set:
         total = max(1, sum(row.parts.values()) + row.tres - row.nice)
         if abs(total - row.priority) > len(row.parts) / 2 + _ROUNDING:
-            yield "itself in PRIORITY", f"PRIORITY {row.priority}, the parts are {total}"
+            yield "itself in PRIORITY", f"PRIORITY {row.priority}, its parts add up to {total}"
     if len(job.partitions) == 1 and job.priority and abs(job.priority - row.priority) > _ROUNDING:
         yield "squeue in the priority", f"PRIORITY {row.priority}, squeue prints {job.priority}"

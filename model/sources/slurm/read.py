@@ -52,7 +52,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         or values.truth(get("hold") or False)
         or facts["reason"].lower() in _HELD,
         limit=limit,
-        min_limit=_minimum(values.seconds(get("minimum time"))),
+        min_limit=values.finite_seconds(values.seconds(get("minimum time"))),
         size=size,
         sharing=_sharing(record),
         switches=switches,
@@ -90,10 +90,6 @@ def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
     if not array:
         return str(number), None, ""
     return str(array), task, "" if task is not None else listed
-
-
-def _minimum(seconds: float | None) -> int | None:
-    return int(seconds) if seconds and math.isfinite(seconds) else None
 
 
 def _size(record: SlurmRecord) -> SlurmJobSize:
@@ -311,37 +307,44 @@ def _cores(sockets: Any) -> int:
     return total
 
 
+#: States of a node that Slurm marks behind its state.
+_MARKS = {
+    "*": "not_responding", "@": "reboot_requested", "^": "reboot_issued", "$": "maint",
+    "!": "power_down", "%": "powering_down", "~": "powered_down",
+}  # fmt: skip
+
+
 def node_of(record: SlurmRecord) -> SlurmNode:
     """Return one node; raises ValueError for an unreadable value."""
     get = record.get
     apart = values.amount_of(get("memory set apart")) or 0.0
-    cores = (values.whole(get("cores set apart")) or 0) * (record.facts()["threads"] or 1)
-    silent = ("not_responding",) if "*" in str(get("state")) else ()
+    threads, total = record.facts()["threads"], values.one_or_more(get("cpus"))
+    listed = values.text(get("cpus set apart"))
+    cores = {int(cpu) // threads for cpu in values.host_list(listed and f"[{listed}]")}
+    away = (values.whole(get("cores set apart")) or len(cores)) * threads
+    usable = values.whole(get("usable cpus")) or max(1, total - away)
+    unclear = (("cpus set apart", f"{away} of {total}"),) if away and usable == total else ()
+    marks = [word for mark, word in _MARKS.items() if mark in str(get("state"))]
     return SlurmNode(
         **record.facts(),
-        state=(*values.words(get("state")), *values.words(get("state flags")), *silent),
-        cpus=values.whole(get("usable cpus")) or max(1, values.one_or_more(get("cpus")) - cores),
+        state=(*values.words(get("state")), *values.words(get("state flags")), *marks),
+        cpus=usable,
         memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
-        named=tuple(record.named()),
+        named=(*record.named(), *unclear),
     )
 
 
-#: Rules on who may use a partition: it is named if it is not for all.
-_WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
-
-
 #: Flags of a partition in JSON (26.05) that no method takes into account.
-_PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo"})
+_PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo", "root_only"})
 
 
 def partition_of(record: SlurmRecord) -> SlurmPartition:
     """Return one partition; raises ValueError for an unreadable value."""
     get = record.get
-    who = [(what, values.text(get(what))) for what in _WHO if get(what) is not None]
-    named = [*record.named(), *((what, text) for what, text in who if text.lower() != "all")]
-    if (fewest := values.whole(get("fewest nodes"))) and fewest > 1:
-        named.append(("fewest nodes", str(fewest)))
+    named = [*record.named()]
+    zero = ("default time", "max time", "max nodes", "cpus of a node")
+    named += [(what, "0") for what in zero if values.seconds(get(what)) == 0]
     flags = values.words(get("flags"))
     named += [(f"flag {flag}", "JSON") for flag in flags if flag in _PARTITION_FLAGS]
     sharing, exclusive = get("sharing"), values.text(get("exclusive")).upper()
@@ -351,7 +354,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         shown = "EXCLUSIVE"
     elif exclusive not in ("", "NO"):
         named.append((f"nodes of one {exclusive.lower()}", "Exclusive"))
-    up = values.words(get("state"))
+    state = (*values.words(get("state")), "up")[0]
     nodes = get("nodes")
     return SlurmPartition(
         **record.facts(),
@@ -359,7 +362,8 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         default=values.truth(get("default") or "no") or "default" in flags,
         cpus_per_node=values.whole(get("cpus of a node")) or None,
         sharing=shown or "NO",
-        up=not up or up[0] == "up",
+        up=state in ("up", "drain"),
+        open=state not in ("drain", "inactive"),
         named=tuple(named),
         preempt_mode=values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
         job_factor=values.whole(get("job factor")) or 0,

@@ -16,7 +16,7 @@ from .requests import licence_counts
 from .seen import SlurmJob, SlurmPartition, SlurmState
 from .site import licence_name, status_of
 
-NEVER_SATISFIED = "its dependency can never hold"
+NEVER_SATISFIED = "its dependency can never be satisfied"
 #: Reasons of a job that no passing of time helps, each with the cause in words.
 _NEVER_STARTS = {
     "dependencyneversatisfied": NEVER_SATISFIED,
@@ -161,7 +161,7 @@ class ReadOfSlurm:
                 listed = values.host_list(found[1])
         if listed:
             idle = [name for name in listed if self.up.get(name) and name not in reserved]
-            return f"no input says why {some(idle)} should not be available" if idle else ""
+            return f"no input explains why {some(idle)} should not be available" if idle else ""
         if reserved or not all(self.up.get(name) for name in here):
             return ""
         return "no input has a reservation of its nodes, or one that is down"

@@ -85,7 +85,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _split_tasks(job.size, facts, found)
     if found.span != "hosts=1":
         for kind in facts.networks(job.partitions):
-            found.omit(f"network topology {kind}: any nodes are taken together")
+            found.omit(f"network topology {kind}: any nodes are combined")
     for what, value in job.named:
         found.omit(f"{what} ({value})")
     if job.preferred:
@@ -111,7 +111,10 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
         ("cpu", of_cpu, [item.max_memory_per_cpu for item in listed]),
     ):
         if asked and any(amount and asked > amount for amount in most):
-            found.omit(f"the most memory of a {what} in its partition ({asked:g} MB are more)")
+            found.omit(f"the maximum memory of a {what} in its partition ({asked:g} MB are more)")
+    most_time = max((item.max_time or math.inf for item in listed), default=math.inf)
+    if (job.min_limit or job.limit or 0) > most_time:
+        found.omit("its time limit is above that of its partition: Slurm does not start it")
     nodes = min((item.max_nodes for item in listed if item.max_nodes), default=None)
     if nodes is None or (size.max_nodes or size.tasks) <= nodes:
         return size
@@ -175,7 +178,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         if size.max_nodes is not None and nodes > size.max_nodes:
             found.omit(
                 f"{size.tasks} tasks on at most {size.max_nodes} nodes, {size.tasks_per_node} on "
-                f"each: taken as on {nodes} nodes",
+                f"each: planned on {nodes} nodes",
                 mark="fit",
             )
         elif size.tasks < nodes * size.tasks_per_node:
@@ -196,7 +199,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         found.span = f"block={block}" if block > 1 else ""
         if of_task > 1 and of_task % facts.unit:
             found.omit(
-                f"{of_task} CPUs of a task are taken as {block}: Slurm rounds those of a node",
+                f"{of_task} CPUs of a task count as {block}: Slurm rounds those of a node",
                 "shares",
                 "fit",
             )
@@ -208,8 +211,8 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         whole = max((node.cpus for node in facts.nodes.values()), default=0)
         if (size.tasks > nodes or cpus % nodes) and share < whole:
             found.omit(
-                f"Slurm may share its {cpus} CPUs out to {nodes} nodes otherwise than as {share} "
-                "of each",
+                f"Slurm may distribute its {cpus} CPUs over {nodes} nodes otherwise than "
+                f"{share} on each",
                 "shares",
                 "fit",
             )
@@ -281,7 +284,7 @@ def _gres(size: SlurmJobSize, facts: SlurmSite, found: Requested, *, of_job: boo
         elif kinds:
             found.omit(f"GPUs of several types ({', '.join(kinds)})", "amounts", of=["gpu"])
     for name in filter(wanted.get, PARTS_OF_GPUS):
-        found.omit(f"which GPUs have its {name}", "amounts", of=["gpu", gres_resource(name)])
+        found.omit(f"the GPUs that have its {name}", "amounts", of=["gpu", gres_resource(name)])
     for name, share in facts.parts_of_gpu.items():
         wanted[name] = wanted.get(name, 0) + share * sum(gpus.values())
     for name, count in wanted.items():
@@ -309,7 +312,7 @@ def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
     for name, count, whose, share, is_guess in parts:
         wanted[name] = wanted.get(name, 0) + share
         if is_guess:
-            text = f"{count} {name} of {whose}: taken as {share} on every node"
+            text = f"{count} {name} of {whose}: {share} on every node is assumed"
             found.omit(text, "amounts", "fit", _moves_with(name, size))
     return wanted
 
@@ -338,7 +341,7 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     bare = re.sub(r"\*\d+", "", text)
     if "[" in bare and (counted or several):
         found.omit(
-            f"-C {text}: taken as {'any of them' if counted else 'on each node'}", mark="fit"
+            f"-C {text}: treated as {'any of them' if counted else 'on each node'}", mark="fit"
         )
     elif counted:
         found.omit(f"-C {text}: counts of nodes are not modelled")
@@ -356,7 +359,7 @@ def _licences(text: str, found: Requested) -> None:
     """Add ``foo:2,bar`` to the rusage of the job."""
     if "|" in text:
         names = (licence_name(name) for name, _ in licence_counts(text.replace("|", ",")))
-        found.omit(f"licences {text}: taken as the first of them", "amounts", "fit", names)
+        found.omit(f"licences {text}: treated as the first of them", "amounts", "fit", names)
     for name, count in licence_counts(text):
         found.uses.append(f"{licence_name(name)}={count}/job")
 
@@ -394,15 +397,14 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if kind == "none" or facts.whole_nodes:
         found.exclusive = True
     elif kind in ("user", "mcs", "topo"):
-        found.omit(f"--exclusive={kind}: taken as sharing nodes with all jobs", "amounts")
+        found.omit(f"--exclusive={kind}: treated as sharing nodes with all jobs", "amounts")
     elif kind == "unknown":
         found.omit(
-            "whether it has its nodes exclusively: this JSON lacks it (squeue --json=v0.0.42 has "
-            "it)",
+            "exclusive use of its nodes, which this JSON does not contain (--json=v0.0.42 has it)",
             "amounts",
         )
     elif kind == "shared":
-        found.omit("-s (--oversubscribe): taken as sharing no CPU", "amounts")
+        found.omit("-s (--oversubscribe): treated as sharing no CPU", "amounts")
 
 
 def _switches(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:

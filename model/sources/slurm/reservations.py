@@ -13,7 +13,7 @@ from .seen import SlurmJob, SlurmReservation, SlurmState
 from .site import licence_name
 
 #: Omission named for a job that has no time limit and runs inside a reservation.
-UNLIMITED = "without a time limit: taken to end with its reservation"
+UNLIMITED = "without a time limit: assumed to end with its reservation"
 #: Flags of reservations that repeat, and the days of the week: Sunday is 0, (): that of the start.
 _REPEATED = {"DAILY": range(7), "WEEKDAY": range(1, 6), "WEEKEND": (0, 6), "WEEKLY": ()}
 #: Flags of reservations that move, end early or take other nodes, or whose periods are too many.
@@ -40,7 +40,7 @@ class SlurmReservations:
         if item is None:
             return f"they run inside reservation {name}, which no input describes"
         if item.end <= self.zero:
-            return f"they run inside reservation {name}, which is over"
+            return f"they run inside reservation {name}, which has expired"
         if name not in self.made:
             return f"they run inside reservation {name}, which has no nodes"
         if "FLEX" in item.flags:
@@ -114,7 +114,7 @@ def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceRe
         flags = (*(() if windows else _REPEATED), *_MOVING)
         for flag in item.flags:
             if flag.partition("=")[0] in flags:
-                notes.touch(f"reservation {item.name} has {flag}: taken as it is now",
+                notes.touch(f"reservation {item.name} has {flag}: treated as it is now",
                             hosts=item.nodes)  # fmt: skip
         known = [nodes[name] for name in item.nodes if name in nodes]
         if item.licences:
@@ -128,7 +128,8 @@ def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceRe
         total = sum(node.cpus // max(1, node.threads) for node in known)
         if item.cores and item.cores < total:
             notes.touch(
-                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: taken as "
+                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: treated "
+                f"as "
                 "all of them", hosts=item.nodes,
             )  # fmt: skip
         inside = [job.user for job in seen.jobs if job.reservation == item.name and job.user]

@@ -63,7 +63,7 @@ def project_of_new(
 
 
 def _guessed(option: str, value: str) -> str:
-    taken = f", taken as {value}" if value else ""
+    taken = f", treated as {value}" if value else ""
     return f"limits of its {option} (--{option} is not given{taken})"
 
 
@@ -400,7 +400,7 @@ def _size(found: SbatchLine) -> SlurmJobSize:
 
 
 def _megabytes(text: str) -> float:
-    size = values.megabytes(text)
+    size = values.amount_of(text)
     if size is None:
         raise ValueError(f"must be a size such as 4000M or 4G, not {text!r}")
     return size
@@ -465,7 +465,7 @@ def _job_of(
         omitted.append(
             "the other components of the heterogeneous job: its first component is planned alone"
         )
-    if "hold" in given:
+    if "hold" in given or given.get("priority") == "0":
         omitted.append("--hold: it starts once it is released")
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,

@@ -193,8 +193,9 @@ class SlurmPartition:
     tier: int = 1
     #: "NO", "YES:4", "FORCE:1", "EXCLUSIVE".
     sharing: str = "NO"
-    #: Whether pending jobs of the partition are started.
+    #: Whether pending jobs of the partition are started, and whether it accepts new ones.
     up: bool = True
+    open: bool = True
     #: Default memory (MB) for each node, None if not set.
     memory_per_node: float | None = None
     #: Default memory (MB) for each CPU, None if not set.
@@ -251,6 +252,8 @@ class SlurmLicence:
     total: float
     used: float
     reserved: float
+    #: Number of a remote licence that are in use elsewhere beyond the part of this cluster.
+    deficit: float = 0.0
     #: Nodes of the layer of a hierarchical resource, "" if all nodes share the licences.
     nodes: str = ""
 

@@ -23,7 +23,7 @@ BEHIND = Omission(
     "that jobs ahead of it in several partitions can start in another than their first"
 )
 #: Omissions for jobs behind a component of a heterogeneous job, and behind an omitted job.
-BEHIND_HET = Omission("that components of heterogeneous jobs ahead of it start together")
+BEHIND_HET = Omission("the common start of components of heterogeneous jobs ahead of it")
 BEHIND_LEFT = Omission(
     "the nodes of jobs ahead of it inside reservations that are not planned", mark="reserved ahead"
 )

@@ -178,17 +178,19 @@ def is_matching(resource: str) -> bool:
 
 #: A name in an expression of --constraint.
 FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
-#: States of a node that is down; of one that an administrator has closed; of one that is going.
+#: States of a node that is down, of one that an administrator has closed, of one that takes jobs.
 _DOWN = frozenset(
     {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
      "powering_down", "power_down", "perfctrs", "inval"}
 )  # fmt: skip
 _CLOSED = frozenset(
-    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued",
-     "blocked", "external"}
+    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued"}
+)
+_OPEN = frozenset(
+    {"idle", "mixed", "allocated", "alloc", "completing", "planned", "reserved", "cloud", "resume",
+     "undrain", "net", "powered_down", "powering_up", "power_up", "reboot_canceled",
+     "dynamic_norm", "dynamic_future"}
 )  # fmt: skip
-#: Of these, one that a job with Exclusive=topo holds, and one that Slurm does not schedule itself.
-_UNSCHEDULED = frozenset({"blocked", "external"})
 #: Network topologies that decide nothing.
 _FLAT = ("", "(null)", "default", "none", "flat")
 #: The load index that carries Slurm's Weight, by which lighter nodes come first.
@@ -261,13 +263,13 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     kinds = {word.lower() for word in settings.get("selecttypeparameters", "").split(",") if word}
     if not seen.settings:
         notes.touch(
-            "no input has SelectType and SelectTypeParameters: taken as select/cons_tres with "
+            "no input has SelectType and SelectTypeParameters: treated as select/cons_tres with "
             "CR_Core_Memory (give scontrol show config)"
         )
         select, kinds = "select/cons_tres", {"cr_core_memory"}
     scheduler = settings.get("schedulertype", "")
     if not values.blank(scheduler) and not scheduler.endswith("/backfill"):
-        notes.touch(f"SchedulerType={scheduler}: taken as sched/backfill")
+        notes.touch(f"SchedulerType={scheduler}: treated as sched/backfill")
     words = {part for word in kinds for part in word.split("_")}
     shapes = Counter((node.cores_per_socket, node.threads) for node in seen.nodes)
     cores, threads = shapes.most_common(1)[0][0] if shapes else (1, 1)
@@ -428,8 +430,8 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
             f"node {node.name} has GPUs of several types ({', '.join(models)}): any of them suit",
             hosts=(node.name,), resources=("gpu",),
         )  # fmt: skip
-    for word in _UNSCHEDULED & set(node.state):
-        notes.touch(f"node {node.name} is {word.upper()}: taken as closed", hosts=(node.name,))
+    for word in sorted(set(node.state) - _DOWN - _CLOSED - _OPEN):
+        notes.touch(f"node {node.name} is {word.upper()}: treated as closed", hosts=(node.name,))
     for what, value in node.named:
         notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
     return Host(
@@ -448,10 +450,9 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
 def status_of(node: SlurmNode) -> str:
     """Return the state of a node as a bhosts status."""
     words = set(node.state)
-    cloud = "powered_down" in words and not words & (_DOWN | _CLOSED)
-    if words & _DOWN and not cloud:
+    if words & _DOWN:
         return "unavail"
-    return "closed_Adm" if words & _CLOSED else "ok"
+    return "closed_Adm" if words - _OPEN else "ok"
 
 
 def _named(seen: SlurmState) -> Iterable[str]:
@@ -500,6 +501,8 @@ def _queue(
             f"no input describes {some(n for n in names if n not in everything)} of partition "
             f"{item.name}", queues=(item.name,)
         )  # fmt: skip
+    if not names:
+        notes.touch(f"that partition {item.name} has no nodes", queues=(item.name,))
     for what, value in item.named:
         only = ("gpu",) if what == "defaults of gres" else ()
         notes.touch(
@@ -511,7 +514,7 @@ def _queue(
             f"OverSubscribe={item.sharing} of partition {item.name}: its jobs are taken to share "
             "no CPU", queues=(item.name,),
         )  # fmt: skip
-    most, default = _limit(item.max_time), _limit(item.default_time)
+    most, default = map(values.finite_seconds, (item.max_time, item.default_time))
     return Queue(
         item.name,
         priority=item.tier,
@@ -523,12 +526,9 @@ def _queue(
         resource_reserve=FOR_EVER,
         host_slots=item.cpus_per_node,
         active=item.up,
+        open=item.open,
         res_req=order,
     )
-
-
-def _limit(seconds: float | None) -> int | None:
-    return None if seconds is None or math.isinf(seconds) or not seconds else int(seconds)
 
 
 def select_text(facts: SlurmSite) -> str:

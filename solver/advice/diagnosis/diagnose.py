@@ -421,7 +421,7 @@ MAX_JOBS, MAX_REMEDIES = 3, 4
 TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
 #: A second later than any start.
 BEYOND_ANY_START = 1 << 60
-#: Wall seconds of the plan that proves a start.
+#: Wall-clock seconds of the plan that proves a start.
 PROOF_TIME = 5.0
 
 

@@ -523,7 +523,7 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     title = _title(first, group[1:])
     sentences = [*_what_happens(clock, first), *_likely(clock, first)]
     sentences += _the_others(clock, group[1:])
-    cause = "no single change that was tried brings it forward"
+    cause = "no single change that was tried makes it start earlier"
     if first.remedies:
         cause = first.remedies[0].cause
     if _asks_too_much(first):
@@ -737,7 +737,7 @@ def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
     if cost.won:
         told.append(f"{some(cost.won, MAX_NAMED)} would start only with it")
     if cost.neither:
-        told.append(f"{cost.neither} start{'s' * (cost.neither == 1)} neither way")
+        told.append(f"{cost.neither} start{'s' * (cost.neither == 1)} in neither case")
     yield f"Of {whose} {'; '.join(told)}."
     rest = cost.jobs - sum(map(len, (cost.lost, cost.won))) - cost.neither
     if rest > 0:

@@ -156,7 +156,7 @@ class PoolProblem:
     def __post_init__(self) -> None:
         problems = []
         if len(self.times) == 0 or self.times[0] != 0 or np.any(np.diff(self.times) <= 0):
-            problems.append("times must rise strictly from 0")
+            problems.append("times must increase strictly from 0")
         if len(self.free) != len(self.times) or np.any(self.free < 0):
             problems.append("free must hold one value >= 0 for each of times")
         fields = (self.durations, self.earliest, self.weights, self.due)
