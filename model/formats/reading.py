@@ -191,7 +191,7 @@ def odd_kind(path: Path) -> str:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return "a link to nothing" if path.is_symlink() else ""
+        return "a broken link" if path.is_symlink() else ""
     except (OSError, ValueError):
         return ""
     kinds = (
@@ -414,7 +414,7 @@ def other_kind(found: str, *wanted: str) -> str:
     if not found or found in wanted:
         return ""
     kind = KINDS[found]
-    use = f": `{kind.use}` takes it" if kind.use else ""
+    use = f": `{kind.use}` reads it" if kind.use else ""
     if kind.instead:
         use = f", which tells {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"

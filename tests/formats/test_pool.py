@@ -33,7 +33,7 @@ def test_the_shipped_queue_is_this_snapshot() -> None:
             ["procs: must be 1 or more, not 0"],
         ),
         ({"procs": 90}, ["running: must use at most 90 processors (procs), not 97"]),
-        ({"free": 4}, ["free: must be 3, what the running jobs leave, not 4"]),
+        ({"free": 4}, ["free: must be 3, as the running jobs use the others, not 4"]),
         ({"queue": None}, ["queue: must be a list, not None"]),
         ({"queue": [7]}, ["queue[0]: must be a mapping of keys to values, not 7"]),
         (
