@@ -107,7 +107,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
     if formula is None:
         if queue.queue_group:
             yield Problem(
-                f"queue {queue.name}: QUEUE_GROUP has no effect, it has no APS_PRIORITY",
+                f"queue {queue.name}: QUEUE_GROUP has no effect without APS_PRIORITY",
                 path=f"{path}.QUEUE_GROUP",
             )
         return

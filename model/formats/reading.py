@@ -233,11 +233,11 @@ class Kind:
 _IMPORT = "slotwise import"
 #: LSF output that no option reads: its description, and the output to use instead.
 _NOT_READ = {
-    "bjobs -sum": "has only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
-    "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
+    "bjobs -sum": "only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
+    "lshosts -l": "one block per host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load used for dispatch",
     "lsload -s": "shared resources: give bhosts -s",
-    "bresources": "has one line per pool: give bresources -g -l",
+    "bresources": "one line per pool: give bresources -g -l",
     "bslots": "slots for backfill: an answer of LSF, not a state of the cluster",
     "bacct": "finished jobs: slotwise import acct reads lsb.acct",
     "bhist": "the history of jobs: slotwise import events reads lsb.events",
@@ -416,7 +416,7 @@ def other_kind(found: str, *wanted: str) -> str:
     kind = KINDS[found]
     use = f": `{kind.use}` reads it" if kind.use else ""
     if kind.instead:
-        use = f", which tells {kind.instead}"
+        use = f", which lists {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
 
 

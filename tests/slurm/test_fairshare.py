@@ -137,7 +137,10 @@ def test_sshare_of_one_user_contradicts_itself() -> None:
     ("line", "note"),
     [
         ("PriorityFlags=MAX_TRES,INCR_ONLY", "INCR_ONLY: priorities also fall"),
-        ("PriorityUsageResetPeriod=WEEKLY", "PriorityUsageResetPeriod=WEEKLY: the periodic reset is not simulated"),
+        (
+            "PriorityUsageResetPeriod=WEEKLY",
+            "PriorityUsageResetPeriod=WEEKLY: the periodic reset is not simulated",
+        ),
         ("PrioritySiteFactorPlugin=site/own", "PrioritySiteFactorPlugin: the site factor"),
     ],
 )
