@@ -62,7 +62,7 @@ def test_what_is_no_snapshot(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         from_snapshot({"procs": 4})
     assert [problem.path for problem in caught.value.problems] == ["running", "queue"]
-    with pytest.raises(InputError, match="is an instance already"):
+    with pytest.raises(InputError, match="is already an instance"):
         load_pool(example("theta-queue-50"))
     with pytest.raises(InputError, match="No such file"):
         load_pool(tmp_path / "x.json")
