@@ -398,13 +398,18 @@ def write_report(results: Sequence[dict[str, Any]], command: str, asked: int) ->
         )
     survivors = [item for item in results if item["outcome"] == "passed"]
     lines += ["", "## Survivors", ""] if survivors else []
+    if survivors:
+        lines += ["Each line shows the original and the changed statement.", ""]
     for item in survivors:
-        met = f"{item['tests']} tests" if item["tests"] else "no test"
+        met = "1 test" if item["tests"] == 1 else f"{item['tests'] or 'no'} tests"
         name = str(item["operator"])[5:]
-        lines.append(f"- `{item['module']}:{item['line']}` {name}, executed by {met}")
         diff = item["diff"]
         assert isinstance(diff, list)
-        lines += ["", "  ```diff", *(f"  {line}" for line in diff), "  ```", ""]
+        old, new = (
+            "; ".join(line[1:].strip() for line in diff if line[0] == sign) for sign in "-+"
+        )
+        place = f"`{item['module']}:{item['line']}`"
+        lines.append(f"- {place}, {name}, executed by {met}: `{old}` → `{new}`")
     REPORT.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
