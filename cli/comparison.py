@@ -378,7 +378,8 @@ def _legend(table: _Table) -> Iterator[str]:
     from ..solver.advice.comparison import MAX_SIMULATED, default_methods
 
     comparison, methods = table.comparison, table.comparison.methods
-    yield table.clock.note
+    if table.clock.note:
+        yield table.clock.note
     if comparison.forecast is not None:
         yield (f"LIKELY is the median forecast by the history, simulated by {comparison.run_by}.")
     if not methods:

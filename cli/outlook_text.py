@@ -40,7 +40,8 @@ def start_lines(
     """Yield lines on the start as configured, the possible start and the estimate of LSF."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
-        yield f"possible: {_possible(clock, outlook, wide)}"
+        label = "later in priority order" if outlook.is_ahead else "possible"
+        yield f"{label}: {_possible(clock, outlook, wide)}"
     if outlook.estimate is not None and not clock.instance.params.scheduler.plans_nodes:
         by = outlook.estimate_by
         early = "no sooner than " if by == "greedy" and outlook.estimate > _now(clock) else ""
@@ -149,8 +150,6 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
 
 def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     text = clock.text(outlook.possible)
-    if outlook.is_ahead:
-        text += " in priority order"
     if proof := proof_text(outlook.proved, outlook.proved_if):
         text += f", {proof.replace('proved', 'proved the earliest', 1)}"
     elif outlook.bound is not None:
@@ -158,7 +157,9 @@ def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     else:
         text += ", not proved"
     by = _alternative(outlook.alternatives[1])
-    return f"{text}, on {hosts_text(outlook.possible_on, wide)}{by}"
+    passed = outlook.ahead_of or "jobs of higher priority"
+    ahead = f"; as configured it starts ahead of {passed}" if outlook.is_ahead else ""
+    return f"{text}, on {hosts_text(outlook.possible_on, wide)}{by}{ahead}"
 
 
 def _alternative(number: int) -> str:

@@ -168,10 +168,9 @@ def slots(
     starts = base.starts.values()
     later = free_when(instance, starts, times) if times else ()
     if later and history is not None:
-        used = sampled_use(
-            instance, past_of(history, instance), times, samples, seed, budget.stopped
-        )
-        later = _with_likely(instance, later, list(used))
+        past = past_of(history, instance)
+        used = list(sampled_use(instance, past, times, samples, seed, budget.stopped))
+        later = _with_likely(instance, later, used)
         partial = partial or budget.stopped()
     return Slots(
         tuple(rows),
@@ -181,12 +180,12 @@ def slots(
         len(instance.pending),
         instance.now,
         instance.origin,
-        nothing="" if rows else nothing,
-        earliest=earliest,
-        times=times,
-        free_when=later,
-        cautions=not_simulated(instance, (*instance.pending, job)),
-        is_partial=partial,
+        nothing,
+        earliest,
+        times,
+        later,
+        not_simulated(instance, (*instance.pending, job)),
+        partial,
     )
 
 
