@@ -60,7 +60,7 @@ def jobs_of(instance: Instance) -> dict[str, sw.Job]:
         ("ReservationName=maint1", "ReservationName=other", "which no input describes"),
         ("Nodes=n2", "Nodes=(null)", "has no nodes"),
         ("StartTime=2026-11-27T00", "StartTime=2026-11-26T00", "in maintenance"),
-        ("EndTime=2026-11-27T01", "EndTime=2026-11-26T01", "is over"),
+        ("EndTime=2026-11-27T01", "EndTime=2026-11-26T01", "has expired"),
     ],
 )
 def test_other_reservations_leave_their_job_out_by_name(old: str, new: str, why: str) -> None:
@@ -427,7 +427,7 @@ def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
         ("squeue.json", '{"meta": {}}', "no input lists the jobs"),
         ("squeue.json", "slurm_load_jobs error: Unable to contact slurm controller (connect "
          "failure)", "contains an error of Slurm and no listing"),
-        ("node.txt", "scontrol: error: resolve_ctls_from_dns_srv", "has an error of Slurm"),
+        ("node.txt", "scontrol: error: resolve_ctls_from_dns_srv", "contains an error of Slurm"),
         ("squeue.json", '{"jobs": [], "errors": [{"description": "Unable to connect"}]}',
          "contains an error of Slurm and no listing: 'Unable to connect'"),
         ("squeue.json", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
@@ -576,7 +576,7 @@ def test_a_live_heterogeneous_job() -> None:
     """Slurm plans each component by itself; neither they nor the jobs behind are proved."""
     found = instance_of(het_texts())
     assert {run.job.id for run in found.running} == {"1", "2", "3", "4", "5", "6", "10", "11"}
-    assert named(found, "heterogeneous job 7 start together") == {"7", "8"}
+    assert named(found, "the components of heterogeneous job 7") == {"7", "8"}
     assert named(found, BEHIND_HET.what) == {"9"}
     of_slurm = {item.job: item.start for item in found.lsf_says}
     assert {item.job: item.start for item in sw.plan(found, "slurm")} == of_slurm
