@@ -369,19 +369,22 @@ def _survived(result: dict[str, Any], mutant: Mutant) -> bool:
 
 def write_report(results: Sequence[dict[str, Any]], command: str, asked: int) -> None:
     """docs/dev/mutants.md: killed of each room, and every survivor with its line."""
-    tried = "" if len(results) == asked else f" {len(results)} of {asked} were tried."
+    tried = "" if len(results) == asked else f" {len(results)} of {asked} mutants were tested."
     lines = [
         "# Mutants",
         "",
-        "Small faults put into the code one at a time, and whether the default suite notices.",
-        "Made by `docs/make_mutants.py` (`make mutants`), with the operators of Cosmic Ray. A",
-        "mutant meets the tests that run its statement, the quickest first, and survives when they",
-        f"pass or after {ENOUGH:.0f} s of them; by time: killed as a test did not end. A survivor",
-        "is either a missing test or a change without effect.",
+        "A mutant is a copy of the code with one small fault. The table shows how many mutants",
+        "the default test suite detects. `docs/make_mutants.py` (`make mutants`) creates the",
+        "mutants with the operators of Cosmic Ray. Each mutant is tested with the tests that",
+        "execute the changed statement, fastest test first. A mutant is *killed* if a test",
+        "fails or does not end. The column *timeout* counts the mutants whose test did not end.",
+        "A mutant *survives* if all these tests pass, or if no test has failed after",
+        f"{ENOUGH:.0f} s. A survivor means that a test is missing or that the change has no",
+        "effect.",
         "",
         f"Command: `{command}`, {date.today().isoformat()}.{tried}",
         "",
-        "| room | mutants | killed | of these by time | survived | killed, % |",
+        "| package | mutants | killed | timeout | survived | killed, % |",
         "|---|---|---|---|---|---|",
     ]
     rooms = [room for room in ROOMS if any(item["room"] == room for item in results)]
@@ -395,13 +398,18 @@ def write_report(results: Sequence[dict[str, Any]], command: str, asked: int) ->
         )
     survivors = [item for item in results if item["outcome"] == "passed"]
     lines += ["", "## Survivors", ""] if survivors else []
+    if survivors:
+        lines += ["Each line shows the original and the changed statement.", ""]
     for item in survivors:
-        met = f"{item['tests']} tests" if item["tests"] else "no test"
+        met = "1 test" if item["tests"] == 1 else f"{item['tests'] or 'no'} tests"
         name = str(item["operator"])[5:]
-        lines.append(f"- `{item['module']}:{item['line']}` {name}, met {met}")
         diff = item["diff"]
         assert isinstance(diff, list)
-        lines += ["", "  ```diff", *(f"  {line}" for line in diff), "  ```", ""]
+        old, new = (
+            "; ".join(line[1:].strip() for line in diff if line[0] == sign) for sign in "-+"
+        )
+        place = f"`{item['module']}:{item['line']}`"
+        lines.append(f"- {place}, {name}, executed by {met}: `{old}` → `{new}`")
     REPORT.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
