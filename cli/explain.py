@@ -272,7 +272,7 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     why = answer.waits_for or last or "all its requested resources are free"
     we_say = "Slotwise computes the same" if agree else f"Slotwise computes that {ours}"
     name = clock.instance.params.scheduler.name
-    yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
+    yield f"{name} reports {' and '.join(says)}; {we_say}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:

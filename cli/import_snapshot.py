@@ -356,7 +356,7 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
         if before != job.status:
             notes.touch(
                 f"job {job.id} is {before} in one file and {job.status} in another: the files "
-                f"are of different times, and the last one counts"
+                f"were written at different times, and the last one counts"
             )
             return
 

@@ -54,7 +54,7 @@ class ConfigurationReading:
     )
     ncpus: tuple[str, ...] = option(
         (),
-        "Processors of hosts for which no file has them: N for all, or HOST=N; repeatable.",
+        "Processors of hosts for which no file gives them: N for all, or HOST=N; repeatable.",
         metavar="[HOST=]N",
     )
     rusage: Rusage | None = option(None, RUSAGE_HELP)

@@ -110,7 +110,7 @@ def _global(
     version: bool = option(False, "Print the version.", callback=_version, is_eager=True),
     help_limits: bool = option(
         False,
-        "Show completion and limits on input too.",
+        "Also show completion and limits on input.",
         HELP_ALL,
         callback=show_all,
         is_eager=True,

@@ -105,7 +105,7 @@ FORMAT = option("text", FORMAT_HELP)
 GANTT = option(False, "Also draw the plan: a line for each host, a letter for each job (text).")
 RUSAGE_HELP = (
     "What rusage[mem] counts for: each host, as in LSF, or each slot, as in OpenLava and "
-    "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name says."
+    "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name implies."
 )
 JOBS_FILE_HELP = "Write one record for each job: .csv, .json (both also .gz) or .parquet."
 JOBS_FILE = option(None, JOBS_FILE_HELP)

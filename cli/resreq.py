@@ -92,7 +92,7 @@ def resreq(
         raise typer.Exit(_check_select(text, output))
     source = replace(source, file=against)
     if submitted_from is not None and not source.is_given:
-        raise InputError("--from-host names a host of an instance: give --against too")
+        raise InputError("--from-host names a host of an instance: also give --against")
     instance = source.read() if source.is_given else None
     try:
         if dialect and dialect not in DIALECTS:

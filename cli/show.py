@@ -101,8 +101,8 @@ class RunOfView:
 def show(
     view: str = argument(
         ...,
-        f"Which command's table: {', '.join(VIEWS)}. On Slurm also squeue and sinfo in their "
-        "own form, nodes, partitions, reservations and sacct.",
+        f"Command whose output is shown: {', '.join(VIEWS)}. On Slurm also squeue and sinfo "
+        "in Slurm's format, nodes, partitions, reservations and sacct.",
         show_default=False,
     ),
     words: list[str] | None = argument(

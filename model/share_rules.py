@@ -272,7 +272,7 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
             if master is not None:
                 whose = f"its priorities are those of {master}"
             yield Problem(
-                f"queue {queue.name}: {', '.join(queue.factors)} has no effect, {whose}",
+                f"queue {queue.name}: {', '.join(queue.factors)} has no effect: {whose}",
                 path=f"queues[{index}].{next(iter(queue.factors))}",
             )
 

@@ -82,8 +82,8 @@ GPUS_COUNT_OVER_NODES = VersionRule(
 )
 PRINTS_NO_SHARING = VersionRule(
     (26, 5, 0),
-    'JSON has `"shared": []` for every job: how a job shares its nodes is in its submit line, in '
-    "text, and in `--json=v0.0.42`",
+    'JSON has `"shared": []` for every job: node sharing is shown only in the submit line, in the '
+    "text output, and with `--json=v0.0.42`",
     "parsers.c of data_parser v0.0.45",
 )
 #: Version with which each form of JSON (data_parser v0.0.39 and later) came.

@@ -78,7 +78,7 @@ _PHRASES = (
     (re.compile(r"no RUNLIMIT\b"), "no MaxTime"),
     (re.compile(r"(have|has) no -W\b"), r"\1 no -t"),
     (re.compile(r"\(?badmin hhist ([^)]*?) shows who closed (it|them)\)?"),
-     r"(scontrol show node \1 says why)"),
+     r"(scontrol show node \1 shows why)"),
     (re.compile(r"\(badmin qinact\)"), "(State=DOWN)"),
     (re.compile(r"\(badmin qclose\)"), "(State=DRAIN or INACTIVE)"),
     (re.compile(r"\b(PRIORITY) = "), "PriorityTier="),

@@ -58,7 +58,7 @@ class Workload:
         columns = self.columns()
         if len({len(column) for column in columns.values()}) > 1:
             lengths = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
-            raise InputError(f"the columns of a workload must have one length, not {lengths}")
+            raise InputError(f"workload columns must all have the same length, not {lengths}")
         for column in columns.values():
             column.setflags(write=False)
 

@@ -417,9 +417,9 @@ class Resolver:
             return ""
         if rejected := rejection(item, job.user, self.instance.groups):
             return rejected
-        if sum(item.slots.values()) < job.slots:
-            total = sum(item.slots.values())
-            return f"advance reservation {item.name} has {total} slots, the job needs {job.slots}"
+        if (total := sum(item.slots.values())) < job.slots:
+            held = f"advance reservation {item.name} has {total} slots"
+            return f"{held}, but the job needs {job.slots}"
         return ""
 
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:

@@ -32,28 +32,28 @@ CASES = [
         problem(job("j", 2), running=(running("r", {"A": 3}),)),
         {"j": (100, {"A": 2})},
         {"j": (99, {"A": 2})},
-        ("slots: job j: 5 slots in use on host A at 99 s, it has 4",),
+        ("slots: job j: 5 slots in use on host A at 99 s, but it has 4",),
     ),
     Case(
         "slots beside a running job without an end",
         problem(job("j", 2), running=(running("r", {"A": 3}, run_limit=None),)),
         {"j": (10**9, {"B": 2})},
         {"j": (10**9, {"A": 2})},
-        ("slots: job j: 5 slots in use on host A at 1000000000 s, it has 4",),
+        ("slots: job j: 5 slots in use on host A at 1000000000 s, but it has 4",),
     ),
     Case(
         "slots beside a planned job",
         problem(job("j", 3), job("k", 2)),
         {"j": (0, {"A": 3}), "k": (100, {"A": 2})},
         {"j": (0, {"A": 3}), "k": (50, {"A": 2})},
-        ("slots: job k: 5 slots in use on host A at 50 s, it has 4",),
+        ("slots: job k: 5 slots in use on host A at 50 s, but it has 4",),
     ),
     Case(
         "two that start together",
         problem(job("j", 3), job("k", 2)),
         {"j": (0, {"A": 3}), "k": (0, {"B": 2})},
         {"j": (0, {"A": 3}), "k": (0, {"A": 2})},
-        ("slots: jobs j, k: 5 slots in use on host A at 0 s, it has 4",),
+        ("slots: jobs j, k: 5 slots in use on host A at 0 s, but it has 4",),
     ),
     Case(
         "memory once a host",
@@ -64,7 +64,7 @@ CASES = [
         ),
         {"j": (0, {"B": 3})},
         {"j": (0, {"A": 1, "B": 2})},
-        ("mem: job j: 1100 mem in use on host A at 0 s, it has 1000",),
+        ("mem: job j: 1100 mem in use on host A at 0 s, but it has 1000",),
     ),
     Case(
         "one of an amount that a host has one of",
@@ -75,14 +75,14 @@ CASES = [
         ),
         {"j": (0, {"B": 1})},
         {"j": (0, {"A": 1})},
-        ("gpu: job j: 2 gpu in use on host A at 0 s, it has 1",),
+        ("gpu: job j: 2 gpu in use on host A at 0 s, but it has 1",),
     ),
     Case(
         "memory a slot",
         problem(job("j", 3, "rusage[mem=400]"), hosts=MEMORY, params=Params(reserve_per_slot=True)),
         {"j": (0, {"A": 1, "B": 2})},
         {"j": (0, {"A": 3})},
-        ("mem: job j: 1200 mem in use on host A at 0 s, it has 1000",),
+        ("mem: job j: 1200 mem in use on host A at 0 s, but it has 1000",),
     ),
     Case(
         "memory that falls by phases",
@@ -93,7 +93,7 @@ CASES = [
         ),
         {"j": (60, {"A": 1})},
         {"j": (59, {"A": 1})},
-        ("mem: job j: 1300 mem in use on host A at 59 s, it has 1000",),
+        ("mem: job j: 1300 mem in use on host A at 59 s, but it has 1000",),
     ),
     Case(
         "memory that decays, as a staircase of minutes",
@@ -106,7 +106,7 @@ CASES = [
         ),
         {"j": (120, {"A": 1})},
         {"j": (119, {"A": 1})},
-        ("mem: job j: 1040 mem in use on host A at 119 s, it has 1000",),
+        ("mem: job j: 1040 mem in use on host A at 119 s, but it has 1000",),
     ),
     Case(
         "a licence once a job",
@@ -171,7 +171,7 @@ CASES = [
         ),
         {"j": (0, {"A": 1, "B": 1})},
         {"j": (0, {"B": 1, "A": 1})},
-        ("disk: job j: 5 disk in use on host B at 0 s, it has 1",),
+        ("disk: job j: 5 disk in use on host B at 0 s, but it has 1",),
     ),
     Case(
         "-x beside a running job",
@@ -212,7 +212,7 @@ CASES = [
         {"j": (500, {"A": 3})},
         {"j": (450, {"A": 3})},
         (
-            "slots: job j: 3 slots in use on host A at 450 s, it has 4, 2 of them reserved "
+            "slots: job j: 3 slots in use on host A at 450 s, but it has 4, 2 of them reserved "
             "in advance",
         ),
     ),
@@ -222,7 +222,7 @@ CASES = [
         {"j": (0, {"A": 3})},
         {"j": (1, {"A": 3})},
         (
-            "slots: job j: 3 slots in use on host A at 100 s, it has 4, 2 of them reserved "
+            "slots: job j: 3 slots in use on host A at 100 s, but it has 4, 2 of them reserved "
             "in advance",
         ),
     ),
@@ -272,7 +272,7 @@ def test_the_alternative_that_was_taken_counts() -> None:
     )
     assert faults(instance, {"j": entry(instance, "j", (0, {"A": 1}), alternative=1)}) == []
     assert faults(instance, {"j": (0, {"A": 1})}) == [
-        "mem: job j: 1400 mem in use on host A at 0 s, it has 1000"
+        "mem: job j: 1400 mem in use on host A at 0 s, but it has 1000"
     ]
 
 
@@ -284,8 +284,8 @@ def test_the_overcommitment_of_running_jobs_is_told_and_no_planned_job_blamed() 
     assert faults(instance, {"j": (0, {"B": 1})}) == [told]
     assert faults(instance, {"j": (0, {"A": 1})}) == [
         told,
-        "slots: job j: 7 slots in use on host A at 0 s, it has 4",
-        "mem: job j: 1850 mem in use on host A at 0 s, it has 1000",
+        "slots: job j: 7 slots in use on host A at 0 s, but it has 4",
+        "mem: job j: 1850 mem in use on host A at 0 s, but it has 1000",
     ]
 
 
@@ -306,7 +306,7 @@ def test_an_overdue_job_frees_its_slots_in_the_next_second() -> None:
 def test_a_violation_says_where() -> None:
     instance = problem(job("j", 5))
     (found,) = validate(instance, plan(instance, {"j": (7, {"A": 5})}))
-    text = "job j: 5 slots in use on host A at 7 s, it has 4"
+    text = "job j: 5 slots in use on host A at 7 s, but it has 4"
     assert found == Violation("slots", text, "j", "A", 7)
 
 
@@ -319,5 +319,6 @@ def test_equal_running_jobs_of_several_terms_hold_what_each_term_asks() -> None:
         for name in "AB":
             assert faults(instance, {"j": (100, {name: 1})}) == []
             assert faults(instance, {"j": (0, {name: 1})}) == [
-                f"mem: job j: {most} mem in use on host {name} at 0 s, it has 1000" for most in said
+                f"mem: job j: {most} mem in use on host {name} at 0 s, but it has 1000"
+                for most in said
             ]

@@ -108,7 +108,7 @@ CASES = [
         {"j": (0, {})},
         (
             "allocation: job j: it starts without hosts",
-            "slots-asked: job j: it has 0 slots, -n requests 1",
+            "slots-asked: job j: it has 0 slots, but -n requests 1",
         ),
     ),
     Case(

@@ -166,7 +166,7 @@ def test_a_last_count_that_is_left_out_is_the_rest() -> None:
     assert faults(instance, {"j": (0, {"A": 1, "B": 3})}) == []
     (split, count) = faults(instance, {"j": (0, {"A": 1, "B": 4})})
     assert split.startswith("requirement: job j: its allocation cannot be split")
-    assert count == "slots-asked: job j: it has 5 slots, -n requests 4"
+    assert count == "slots-asked: job j: it has 5 slots, but -n requests 4"
 
 
 @pytest.mark.behaviour("REQ-14")
@@ -193,7 +193,7 @@ def test_who_takes_nothing_of_a_host_is_not_to_blame_for_it() -> None:
     )
     assert faults(instance, {"j": (0, {"B": 1, "A": 1})}) == []
     assert faults(instance, {"j": (0, {"A": 1, "B": 1})}) == [
-        "mem: job j: 1700 mem in use on host A at 0 s, it has 1000"
+        "mem: job j: 1700 mem in use on host A at 0 s, but it has 1000"
     ]
 
 

@@ -12,14 +12,14 @@ CASES = [
         problem(job("j", 3)),
         {"j": (0, {"A": 3})},
         {"j": (0, {"A": 2})},
-        ("slots-asked: job j: it has 2 slots, -n requests 3",),
+        ("slots-asked: job j: it has 2 slots, but -n requests 3",),
     ),
     Case(
         "slot range",
         problem(job("j", 2, max_slots=4)),
         {"j": (0, {"A": 4})},
         {"j": (0, {"A": 4, "B": 1})},
-        ("slots-asked: job j: it has 5 slots, -n requests 2 to 4",),
+        ("slots-asked: job j: it has 5 slots, but -n requests 2 to 4",),
     ),
     Case(
         "hosts=1",
@@ -152,7 +152,7 @@ CASES = [
         problem(job("j", 4, "cu[balance]", max_slots=8), cluster=racks(r1=2, r2=2)),
         {"j": (0, {"r1a": 4})},
         {"j": (0, {"r1a": 4, "r2a": 4})},
-        ("slots-asked: job j: it has 8 slots, -n requests 4",),
+        ("slots-asked: job j: it has 8 slots, but -n requests 4",),
     ),
     Case(
         "select",
@@ -380,7 +380,7 @@ def test_compound_usage_counts_term_by_term() -> None:
     instance = problem(job("j", 3, "1*{rusage[mem=600]} + 2*{rusage[mem=100]}"), hosts=hosts)
     assert faults(instance, {"j": (0, {"A": 1, "B": 2})}) == []
     assert faults(instance, {"j": (0, {"A": 2, "B": 1})}) == [
-        "mem: job j: 700 mem in use on host A at 0 s, it has 650"
+        "mem: job j: 700 mem in use on host A at 0 s, but it has 650"
     ]
 
 
@@ -389,7 +389,7 @@ def test_compound_counts_that_do_not_add_up() -> None:
     assert faults(instance, {"j": (0, {"A": 1, "B": 2})}) == [
         "requirement: job j: its allocation cannot be split into the terms of its compound "
         "requirement",
-        "slots-asked: job j: it has 3 slots, -n requests 4",
+        "slots-asked: job j: it has 3 slots, but -n requests 4",
     ]
 
 

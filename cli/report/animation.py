@@ -197,7 +197,7 @@ def _in_the_way(comparison: Comparison, first: ComparedJob) -> str:
     if not names:
         why = first.held_back or first.waits_for
         return f"{first.job} {why}" if why else ""
-    return f"{names_text(names)} sit{'s' if len(names) == 1 else ''} where {first.job} could run"
+    return f"{names_text(names)} run{'s' * (len(names) == 1)} on hosts where {first.job} could run"
 
 
 def _start(about: About, time: int | None) -> str:

@@ -39,7 +39,7 @@ ADVICE_TIME = 40.0
 MANY_PENDING, TIME_OF_MANY = 2_000, 30.0
 #: Meaning of --time-limit for a report.
 OF_REPORT = (
-    "Wall-clock seconds of the whole command, explanations and page too. Without it and --effort, "
+    "Wall-clock seconds of the whole command, with explanations and page. Without it and --effort, "
     f"{TIME_OF_MANY:g} if {MANY_PENDING:,} jobs are pending, else 30 for an exact plan."
 )
 #: Shares of the remaining time for the plans, and then for the explanations; the rest is for the

@@ -135,16 +135,16 @@ def free_html(about: About) -> str:
 
 
 def use_html(about: About, use: UseOverTime) -> str:
-    """Return the curves of slots in use, of slots that waiting jobs request, and of their jobs."""
+    """Return the curves of slots in use, of slots requested by waiting jobs, and of their jobs."""
     capacity = float(sum(host.slots for host in about.report.instance.cluster.hosts))
     slots = [
         Curve("slots in use", use.times, use.slots, capacity),
-        Curve("slots that waiting jobs request", use.times, use.asked),
+        Curve("slots requested by waiting jobs", use.times, use.asked),
     ]
     jobs = [Curve("waiting jobs", use.times, use.waiting)]
     dotted = f"Slots; dotted: the capacity of {capacity:,.0f}"
     first = curves_html(about, dotted, "", slots)
-    return first + curves_html(about, "Jobs that wait", "", jobs)
+    return first + curves_html(about, "Waiting jobs", "", jobs)
 
 
 def accounts_html(about: About, accounts: Sequence[AccountCurve]) -> str:

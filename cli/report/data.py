@@ -240,7 +240,7 @@ def view_of_plan(instance: Instance, plan: Plan) -> View:
     (free,) = free_over_time_of_each(instance, [tuple(plan)])
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
     meaning = {
-        "greedy": "Greedy reservation: what starts now, and its reservations (hatched).",
+        "greedy": "Greedy reservation: jobs that start now, and its reservations (hatched).",
         "time-based": "Time-based reservation: job by job in priority order, first fit.",
         "optimal": "All jobs are planned together, each at its earliest start.",
     }.get(plan.method, "Starts found by mixed-integer programming.")

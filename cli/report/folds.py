@@ -48,7 +48,7 @@ def _folds(about: About, notes: tuple[str, ...]) -> Iterator[str]:
     elif report.kind == "simulation":
         yield from _of_simulation(about)
     if free := free_html(about):
-        what = "what running and planned jobs leave on hosts that accept jobs"
+        what = "resources that running and planned jobs leave free on hosts that accept jobs"
         yield _fold("free", "Free slots and memory", what, free)
     bars = '<div class="scroll"><table></table></div>'
     yield _fold("behind-gantt", "The picture as a table", "every job that it shows", bars)
@@ -248,7 +248,7 @@ def _of_simulation(about: About) -> Iterator[str]:
     report = about.report
     yield _fold("all-jobs", "Every job", "sort and filter by every column", _simulated(about))
     if report.use is not None:
-        what = "slots in use, and jobs that wait, over time"
+        what = "slots in use and pending jobs, over time"
         yield _fold("use", "Use of the cluster", what, use_html(about, report.use))
     if report.accounts:
         body = accounts_html(about, report.accounts)

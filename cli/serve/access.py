@@ -65,7 +65,7 @@ class Access:
         """Return the rules of the options; raise InputError if they are not safe."""
         is_local = is_loopback(host)
         if header is not None and not _HEADER.fullmatch(header):
-            wrong = f"is not a name of a header: {header!r}; X-Forwarded-User is one"
+            wrong = f"is not a valid HTTP header name: {header!r}; example: X-Forwarded-User"
             raise InputError([Problem(wrong, "--trust-user-header")])
         if not is_local and token_file is None and header is None:
             wrong = (

@@ -138,7 +138,7 @@ class Notifier:
         )
         while len(self._lines) > MAX_WAITING:
             self._lines.popleft()
-            self._lose(1, f"more than {MAX_WAITING} moved starts wait")
+            self._lose(1, f"more than {MAX_WAITING} were queued")
         if self._lines:
             self._news.set()
 
@@ -181,5 +181,5 @@ class Notifier:
         """Count lost lines; the first of several losses in a row is printed."""
         self.lost += count
         if not self._is_failing:
-            self.tell(f"--notify: moved starts are lost: {cause}")
+            self.tell(f"--notify: notifications of moved starts were dropped: {cause}")
         self._is_failing = True

@@ -188,7 +188,7 @@ def _unlike(
     for number, (item, other) in enumerate(zip(given, found, strict=True)):
         listed, read = getattr(item, key), getattr(other, key)
         if listed is not None and (set(listed) != set(read) or len(listed) != len(read)):
-            message = "must name hosts, each once, and in a unit those of the units within it"
+            message = "must name existing hosts, each only once; a unit includes its units' hosts"
             yield Finding((*section, number, key), message)
 
 

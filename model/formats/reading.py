@@ -191,7 +191,7 @@ def odd_kind(path: Path) -> str:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return "a link to nothing" if path.is_symlink() else ""
+        return "a broken link" if path.is_symlink() else ""
     except (OSError, ValueError):
         return ""
     kinds = (
@@ -233,11 +233,11 @@ class Kind:
 _IMPORT = "slotwise import"
 #: LSF output that no option reads: its description, and the output to use instead.
 _NOT_READ = {
-    "bjobs -sum": "has only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
-    "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
+    "bjobs -sum": "only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
+    "lshosts -l": "one block per host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load used for dispatch",
     "lsload -s": "shared resources: give bhosts -s",
-    "bresources": "has one line per pool: give bresources -g -l",
+    "bresources": "one line per pool: give bresources -g -l",
     "bslots": "slots for backfill: an answer of LSF, not a state of the cluster",
     "bacct": "finished jobs: slotwise import acct reads lsb.acct",
     "bhist": "the history of jobs: slotwise import events reads lsb.events",
@@ -414,9 +414,9 @@ def other_kind(found: str, *wanted: str) -> str:
     if not found or found in wanted:
         return ""
     kind = KINDS[found]
-    use = f": `{kind.use}` takes it" if kind.use else ""
+    use = f": `{kind.use}` reads it" if kind.use else ""
     if kind.instead:
-        use = f", which tells {kind.instead}"
+        use = f", which lists {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
 
 

@@ -134,7 +134,7 @@ class _QueueReferences:
 def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:
     if queue.slot_reserve is not None and queue.resource_reserve is not None:
         message = (
-            f"queue {queue.name} has RESOURCE_RESERVE too: SLOT_RESERVE is ignored, and "
+            f"queue {queue.name} also has RESOURCE_RESERVE: SLOT_RESERVE is ignored, and "
             "RESOURCE_RESERVE reserves both slots and memory"
         )
         yield Finding((*place, "SLOT_RESERVE"), message, warning=True)

@@ -70,7 +70,7 @@ class SacctTable:
         self.names = [name.strip().lower() for name in header.strip().rstrip("|").split("|")]
         missing = ["/".join(group) for group in _NEEDED if not set(group) & set(self.names)]
         #: Error in the first line, "" if none.
-        self.wrong = f"has no column {', '.join(missing)}: give them to sacct -o" if missing else ""
+        self.wrong = f"has no column {', '.join(missing)}: add them to sacct -o" if missing else ""
 
     def finished(self, line: str) -> tuple[int, int, FinishedJob] | str:
         """Return number, array index and job of a row, or why it has no finished job.

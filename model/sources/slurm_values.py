@@ -196,7 +196,7 @@ def amount_of(value: Any) -> float | None:
     """MB of an amount that there is; None if none is set; ValueError for no limit."""
     found = megabytes(value)
     if found is not None and math.isinf(found):
-        raise ValueError("an amount without limit is not an amount")
+        raise ValueError("an unlimited amount is not allowed")
     return found
 
 

@@ -61,7 +61,7 @@ class SwfLogFile:
         if options.hosts is None and options.cluster is None:
             raise InputError(NO_HOSTS)
         if options.hosts is not None and options.cluster is not None:
-            raise InputError("give --hosts N or --cluster FILE, not both: either says the hosts")
+            raise InputError("give --hosts N or --cluster FILE, not both: each defines the hosts")
         log = read_swf(path, keep_going=options.keep_going, default_limit=options.default_limit)
         log = replace(log, workload=with_estimates(log.workload, options.estimates))
         base = _base_of_swf(log.workload, options.hosts, options.cluster)
@@ -163,7 +163,7 @@ def _with_jobs(base: Instance, log: Workload, file: SwfLog | None) -> tuple[Inst
             queues[int(number)] = name
         elif number >= 0 and (len(base.queues) > 1 or len(np.unique(log.queue)) > 1):
             title = f"{number} ({called})" if called else str(number)
-            remarks.append(f"queue {title} of the log is not the site's: {count} jobs in {default}")
+            remarks.append(f"the site has no queue {title}: {count} jobs of the log use {default}")
     jobs = SwfJobs(log, queues, default)
     now = jobs[0].submit if jobs else 0
     origin = base.origin
@@ -194,7 +194,7 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
 
 
 #: Omission for jobs of lsb.acct and lsb.events if the cluster has GPUs.
-GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
+GPUS_OF_LOGS = "-gpu of a job, which is not read from the log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
         left_out["job that never started"] = never
     if any(host.gpu_count for host in base.cluster.hosts):
         left_out[GPUS_OF_LOGS] = len(log)
-    because = " (no --cluster gives the hosts' resources)" if cluster is None else ""
+    because = " (host resources are unknown without --cluster)" if cluster is None else ""
     for gone in log.passed_over():
         left_out.update(f"{name}{because}" for name in gone)
     origin = datetime.fromtimestamp(log.zero, _zone(cluster)).isoformat()
@@ -298,7 +298,7 @@ def _contradictions(snapshot: _Snapshot) -> Iterator[tuple[Location, str]]:
         said = f"must use at most {snapshot.procs} processors (procs), not {used}"
         yield ("running",), said
     elif snapshot.free not in (None, left):
-        yield ("free",), f"must be {left}, what the running jobs leave, not {snapshot.free}"
+        yield ("free",), f"must be {left}, as the running jobs use the others, not {snapshot.free}"
 
 
 def load_pool(source: str | Path) -> Instance:
@@ -334,7 +334,7 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
         wrong = "must be a snapshot: an object with procs, running, queue"
         raise InputError([Problem(wrong, source)])
     if "format" in data and "hosts" in data:
-        raise InputError([Problem("is an instance already, no snapshot: use it as it is", source)])
+        raise InputError([Problem("is already an instance: use it without conversion", source)])
     try:
         read = _Snapshot.model_validate(data)
     except ValidationError as error:

@@ -635,10 +635,10 @@ class DispatchOrder:
         if refused := self.infeasibility(job):
             return refused
         if use is not None:
-            free = f"{use.free} {'is' if use.free == 1 else 'are'} free for it"
+            free = f"{use.free} more {'is' if use.free == 1 else 'are'} available to it"
             return (
-                f"queue {job.queue} has {use.in_use[job.queue]} of the {use.total} slots of slot "
-                f"pool {use.pool.name}, of which {free}"
+                f"queue {job.queue} uses {use.in_use[job.queue]} of the {use.total} slots of slot "
+                f"pool {use.pool.name}; {free}"
             )
         return f"{_who(job)} has no share in a host partition that queue {job.queue} can use"
 

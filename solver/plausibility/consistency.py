@@ -392,7 +392,7 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
     right, wrong = both if way == "host" else both[::-1]
     other = "slot" if way == "host" else "host"
     return way, (
-        f"rusage[] counts per {way} here: bhosts says that {right.counted:.0f} MB of {right.name} "
+        f"rusage[] counts per {way} here: bhosts shows that {right.counted:.0f} MB of {right.name} "
         f"are reserved on {right.host}, as its jobs reserve per {way} (per {other} "
         f"{wrong.held:.0f} MB; --rusage overrules)"
     )
@@ -438,7 +438,7 @@ def _hosts(instance: Instance, seen: Seen) -> Iterator[Omission]:
             continue
         opened = _is_open(instance, windows[host.name]) if windows[host.name] else None
         if doubt := _of_host(host, seen, held.get(host.name, 0), opened):
-            doubts.setdefault(f"bhosts says {host.status} of {{}}; here {doubt}", []).append(
+            doubts.setdefault(f"bhosts reports {host.status} for {{}}; here {doubt}", []).append(
                 host.name
             )
     for text, names in doubts.items():

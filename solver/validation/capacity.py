@@ -101,11 +101,11 @@ def _overfull(
     reserved = reservations.set_aside(facts, host, time) if every else 0
     if guilty and used + reserved > have:
         less = f", {reserved} of them reserved in advance" if reserved else ""
-        text = f"{used} slots in use on host {host} at {time} s, it has {have}{less}"
+        text = f"{used} slots in use on host {host} at {time} s, but it has {have}{less}"
         yield blame("slots", guilty, text, host, time)
     used = sum(item.allocation[host] for item in active)
     if len(outside) < len(active) and used > have:
-        text = f"{used} slots in use on host {host} at {time} s, it has {have}"
+        text = f"{used} slots in use on host {host} at {time} s, but it has {have}"
         yield blame("slots", blamed, text, host, time)
 
 
@@ -142,7 +142,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
                 used = sum(on_host(facts, item, resource, host, time) for item in active)
                 if used > have + SLACK:
                     text = f"{shown(used)} {resource} in use on host {host} at {time} s"
-                    yield blame(resource, blamed, f"{text}, it has {shown(have)}", host, time)
+                    yield blame(resource, blamed, f"{text}, but it has {shown(have)}", host, time)
 
 
 def shared(facts: Facts) -> Iterator[Violation]:
@@ -260,7 +260,7 @@ def enough(facts: Facts) -> Iterator[Violation]:
             if blamed and used > have:
                 names = ", ".join(job.job.id for job in blamed)
                 text = f"job {names}: {shown(used)} GPUs in use on host {host} at {time} s"
-                text = f"{text}, it has {shown(have)}"
+                text = f"{text}, but it has {shown(have)}"
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
 
 
@@ -292,7 +292,7 @@ def processor_units(facts: Facts) -> Iterator[Violation]:
                     names = ", ".join(job.job.id for job in blamed)
                     words = kind.replace("_", " ")
                     text = f"job {names}: {used} {words} in use on host {host} at {time} s"
-                    text = f"{text}, it has {have}"
+                    text = f"{text}, but it has {have}"
                     yield Violation("affinity", text, blamed[-1].job.id, host, time)
 
 

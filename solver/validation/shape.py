@@ -34,7 +34,7 @@ def slot_count(facts: Facts) -> Iterator[Violation]:
         if not least <= holding.slots <= most:
             asked = str(least) if least == most else f"{least} to {most}"
             yield holding.violation(
-                "slots-asked", f"it has {holding.slots} slots, -n requests {asked}"
+                "slots-asked", f"it has {holding.slots} slots, but -n requests {asked}"
             )
 
 

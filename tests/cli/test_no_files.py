@@ -16,7 +16,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "a folder": Path.mkdir,
     "a pipe": os.mkfifo,
     "a device": lambda path: path.symlink_to("/dev/zero"),
-    "a link to nothing": lambda path: path.symlink_to("nowhere"),
+    "a broken link": lambda path: path.symlink_to("nowhere"),
     "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(path.name),
 }
 #: In place of which file of a configuration.

@@ -231,7 +231,7 @@ def test_a_queue_is_in_one_group_and_in_no_other_order() -> None:
     crossing = Queue("x", 9, user_shares=(("ann", 1),), fairshare_queues=("shared",))
     assert "write QUEUE_GROUP instead of FAIRSHARE_QUEUES" in refusal(one, shared, crossing)
     ordered = replace(one, dispatch_order="QUEUE")
-    assert "DISPATCH_ORDER=QUEUE: a queue has one or the other" in refusal(ordered, shared)
+    assert "DISPATCH_ORDER=QUEUE: a queue cannot have both" in refusal(ordered, shared)
     partition = HostPartition("hp", ("A",), (("ann", 1),))
     told = refusal(one, shared, partitions=(partition,))
     assert "cannot be used together with host-partition fairshare" in told

@@ -61,7 +61,7 @@ def test_static_priority_is_shares_by_a_hundredth():
 def test_why_a_job_of_the_pool_waits():
     records = {record.job: record for record in simulate(shipped("fairshare-pool")).jobs}
     assert records["g3"].reason == (
-        "queue Genova has 2 of the 15 slots of slot pool poolA, of which 0 are free for it"
+        "queue Genova uses 2 of the 15 slots of slot pool poolA; 0 more are available to it"
     )
 
 

@@ -248,7 +248,7 @@ def test_a_job_that_the_pool_holds_back_says_so():
     while (offer := order.next()) is not None and not offer.ineligibility:
         order.started(offer.job, {"h1": 1}, 0)
     assert offer.ineligibility == (
-        "queue a has 3 of the 3 slots of slot pool P, of which 0 are free for it"
+        "queue a uses 3 of the 3 slots of slot pool P; 0 more are available to it"
     )
 
 

@@ -329,9 +329,9 @@ def test_factors_without_effect_are_warned_of():
     listed = Queue("s", 2, factors={"RUN_JOB_FACTOR": 1.0, "HIST_HOURS": 1.0})
     plain = Queue("p", 9, factors={"CPU_TIME_FACTOR": 0.0})
     assert warnings(instance(master, listed, plain)) == [
-        "queues[1].RUN_JOB_FACTOR: queue s: RUN_JOB_FACTOR, HIST_HOURS has no effect, its "
+        "queues[1].RUN_JOB_FACTOR: queue s: RUN_JOB_FACTOR, HIST_HOURS has no effect: its "
         "priorities are those of m",
-        "queues[2].CPU_TIME_FACTOR: queue p: CPU_TIME_FACTOR has no effect, it has no FAIRSHARE",
+        "queues[2].CPU_TIME_FACTOR: queue p: CPU_TIME_FACTOR has no effect: it has no FAIRSHARE",
     ]
     assert warnings(instance(params=Params(fairshare_adjustment_factor=2))) == [
         "params.FAIRSHARE_ADJUSTMENT_FACTOR: FAIRSHARE_ADJUSTMENT_FACTOR has no effect: "

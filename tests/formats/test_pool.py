@@ -33,7 +33,7 @@ def test_the_shipped_queue_is_this_snapshot() -> None:
             ["procs: must be 1 or more, not 0"],
         ),
         ({"procs": 90}, ["running: must use at most 90 processors (procs), not 97"]),
-        ({"free": 4}, ["free: must be 3, what the running jobs leave, not 4"]),
+        ({"free": 4}, ["free: must be 3, as the running jobs use the others, not 4"]),
         ({"queue": None}, ["queue: must be a list, not None"]),
         ({"queue": [7]}, ["queue[0]: must be a mapping of keys to values, not 7"]),
         (
@@ -62,7 +62,7 @@ def test_what_is_no_snapshot(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         from_snapshot({"procs": 4})
     assert [problem.path for problem in caught.value.problems] == ["running", "queue"]
-    with pytest.raises(InputError, match="is an instance already"):
+    with pytest.raises(InputError, match="is already an instance"):
         load_pool(example("theta-queue-50"))
     with pytest.raises(InputError, match="No such file"):
         load_pool(tmp_path / "x.json")

@@ -69,7 +69,7 @@ def test_slot_reserve_beside_resource_reserve_is_reported_and_ignored() -> None:
         "    RESOURCE_RESERVE: MAX_RESERVE_TIME[20]\n"
     )
     assert _warnings(text) == [
-        "f.yaml:6: queues[0].SLOT_RESERVE: queue a has RESOURCE_RESERVE too: SLOT_RESERVE is "
+        "f.yaml:6: queues[0].SLOT_RESERVE: queue a also has RESOURCE_RESERVE: SLOT_RESERVE is "
         "ignored, and RESOURCE_RESERVE reserves both slots and memory"
     ]
     assert loads(text).queues[0].reserve_cycles == 20

@@ -211,10 +211,10 @@ BHOSTS = (
          '"RUN":"2","SSUSP":"0","USUSP":"0","RSV":"0"}]}'),
     Form("`bhosts -json` without `status` or `max` (also `-gpu -json`)", NEW,
          "snapshot --bhosts", "rejected", "give the columns to `-o`",
-         ("has no column STATUS, MAX: give them to -o",),
+         ("has no column STATUS, MAX: add them to -o",),
          '{"COMMAND":"bhosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","GPU_NUM":"4"}]}'),
     Form("`bhosts -o '…'` without `-json`, without `max`", NEW, "snapshot --bhosts",
-         "rejected", "give the columns to `-o`", ("has no column MAX: give them to -o",),
+         "rejected", "give the columns to `-o`", ("has no column MAX: add them to -o",),
          jobs("HOST_NAME       STATUS", "h1              ok")),
 )  # fmt: skip
 
@@ -261,7 +261,7 @@ BQUEUES = (
          '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","PRIO":"40",'
          '"STATUS":"Open:Active","MAX":"16"}]}'),
     Form("`bqueues -json` without `status`", NEW, "snapshot --bqueues", "rejected",
-         "give the column to `-o`", ("has no column STATUS: give them to -o",),
+         "give the column to `-o`", ("has no column STATUS: add them to -o",),
          '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","MAX":"16"}]}'),
     Form("`bqueues -o '…'` without `-json`, other columns", NEW, "snapshot --bqueues",
          "rejected", "use `bqueues -l`, `-r`, `-w` or `-json -o`", ("bqueues -l, -r, -w or -json",),

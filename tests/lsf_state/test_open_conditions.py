@@ -73,7 +73,7 @@ def test_counts_of_arrays_that_are_partly_gone_are_named() -> None:
     found = seen(runs("1"), runs("7[3]"), waits)
     assert found.instance.pending[0].dependency == "done(1)"
     assert not plan(found.instance)["5"].proved
-    assert any("how many elements of an array have ended" in note for note in found.notes)
+    assert any("the number of ended elements of an array" in note for note in found.notes)
 
 
 def test_a_condition_that_cannot_be_read_is_named() -> None:

@@ -213,8 +213,8 @@ def test_gpus_and_amounts_of_a_host_may_not_differ() -> None:
 @pytest.mark.parametrize(
     ("gpu", "allocation", "fault"),
     [
-        ("num=2:j_exclusive=yes", {"h0": 1}, "5 GPUs in use on host h0 at 0 s, it has 4"),
-        ("num=1/task:j_exclusive=yes", {"h0": 2}, "5 GPUs in use on host h0 at 0 s, it has 4"),
+        ("num=2:j_exclusive=yes", {"h0": 1}, "5 GPUs in use on host h0 at 0 s, but it has 4"),
+        ("num=1/task:j_exclusive=yes", {"h0": 2}, "5 GPUs in use on host h0 at 0 s, but it has 4"),
         ("num=1:j_exclusive=yes", {"h1": 1}, "host h1 has no GPUs"),
         ("num=1:gmodel=V100:j_exclusive=yes", {"h0": 1}, "has GPUs NVIDIAA100_SXM4_40GB, not v100"),
         ("num=1:gmem=80G:j_exclusive=yes", {"h0": 1}, "too few for gmem=80G"),

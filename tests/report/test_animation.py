@@ -37,7 +37,7 @@ def test_the_same_jobs_slide_from_where_they_are_to_where_they_could_be() -> Non
     said = words(root)
     assert {"Scheduler today", "large starts in 2h"} <= set(said)
     assert {"Possible", "large starts now, 2h earlier"} <= set(said)
-    assert "small sits where large could run" in said
+    assert "small runs on hosts where large could run" in said
     assert "Both starts are proved the earliest." in said
     assert said.count("large") == said.count("small") == 2
     parts = {

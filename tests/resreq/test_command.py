@@ -118,7 +118,7 @@ def test_an_unknown_submission_host_is_refused(instance: str) -> None:
     result = run("cs", "--against", instance, "--from", "nohost")
     assert result.exit_code != 0
     alone = run("cs", "--from", "hostA")
-    assert str(alone.exception) == "--from-host names a host of an instance: give --against too"
+    assert str(alone.exception) == "--from-host names a host of an instance: also give --against"
 
 
 @pytest.mark.behaviour("REQ-13")

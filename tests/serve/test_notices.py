@@ -130,7 +130,7 @@ def test_failures_are_bounded_and_told_once(monkeypatch: pytest.MonkeyPatch) -> 
     failing = False
     notifier.deliver_together([b"c"])
     assert told == [
-        "--notify: moved starts are lost: status 500",
+        "--notify: notifications of moved starts were dropped: status 500",
         "--notify: moved starts are delivered again",
     ]
     here = lab(*states())

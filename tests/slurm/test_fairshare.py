@@ -136,8 +136,11 @@ def test_sshare_of_one_user_contradicts_itself() -> None:
 @pytest.mark.parametrize(
     ("line", "note"),
     [
-        ("PriorityFlags=MAX_TRES,INCR_ONLY", "INCR_ONLY: priorities fall too"),
-        ("PriorityUsageResetPeriod=WEEKLY", "PriorityUsageResetPeriod=WEEKLY: usage is not reset"),
+        ("PriorityFlags=MAX_TRES,INCR_ONLY", "INCR_ONLY: priorities also fall"),
+        (
+            "PriorityUsageResetPeriod=WEEKLY",
+            "PriorityUsageResetPeriod=WEEKLY: the periodic reset is not simulated",
+        ),
         ("PrioritySiteFactorPlugin=site/own", "PrioritySiteFactorPlugin: the site factor"),
     ],
 )
@@ -156,7 +159,7 @@ def test_settings_that_are_not_obeyed_are_named(line: str, note: str) -> None:
 def test_without_sshare_the_part_is_named_as_fixed() -> None:
     texts = recorded()
     texts.pop("sshare_l.txt")
-    assert any("PriorityWeightFairshare: the part of each job stays" in n for n in said(texts))
+    assert any("PriorityWeightFairshare: the component of each job stays" in n for n in said(texts))
     assert not instance_of(texts).associations
     assert any("sprio -n" in n for n in said(recorded(n=texts_of("fairshare")["sprio.txt"]
                .replace(" 24 ", " 0.0076389 "))))  # fmt: skip

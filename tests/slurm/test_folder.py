@@ -44,7 +44,7 @@ def folder_of(target: Path, *names: str) -> Path:
         ("bjobs.txt", BJOBS.encode(), "not the output of a known command"),
         ("empty.txt", b"", "empty"),
         ("blank.txt", b" \n\n", "empty"),
-        ("core.bin", b"\x7fELF\0\1\xff\xfe\0", "not a text"),
+        ("core.bin", b"\x7fELF\0\1\xff\xfe\0", "not a text file"),
         ("all.txt.gz", gzip.compress(b"JobId=1", mtime=0), "an archive or a compressed file"),
         ("all.zip", b"PK\x03\x04\x14\0", "an archive or a compressed file"),
         ("all.tar", b"squeue.json".ljust(257, b"\0") + b"ustar\x0000", "an archive"),
@@ -137,7 +137,7 @@ def test_listings_of_two_clusters_are_refused(form: str, tmp_path: Path) -> None
     with pytest.raises(InputError) as caught:
         read_folder(folder)
     (line,) = str(caught.value).splitlines()
-    assert "config.txt: is of cluster 'live', and squeue.json of cluster 'other'" in line
+    assert "config.txt: belongs to cluster 'live', but squeue.json to 'other'" in line
 
 
 def test_associations_of_another_cluster_do_not_count() -> None:
@@ -174,7 +174,7 @@ SDIAG = "sdiag output at Sun Mar 01 09:00:00 2026 (1772355600)\n"
         ("config.txt", f"{CONFIG}PriorityWeightTRES = CPU=x\n",
          "config.txt: PriorityWeightTRES: 'CPU=x' is not a weight"),
         ("sdiag.txt", SDIAG.replace("2026", "2206"), "sdiag.txt: 'sdiag output at Sun Mar 01"),
-        ("sdiag.txt", SDIAG.replace("2026", "0026"), "are of different days"),
+        ("sdiag.txt", SDIAG.replace("2026", "0026"), "differ by days"),
     ],
 )  # fmt: skip
 def test_a_cell_that_cannot_be_read_is_named(name: str, text: str, says: str) -> None:

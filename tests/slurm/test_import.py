@@ -268,7 +268,7 @@ def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]
 
 def test_a_licence_without_a_number_is_refused() -> None:
     texts = {**texts_of("live"), "licenses.txt": "LicenseName=m\n    Total=UNLIMITED Used=0\n"}
-    with pytest.raises(InputError, match="Total: an amount without limit is not an amount"):
+    with pytest.raises(InputError, match="Total: an unlimited amount is not allowed"):
         assembled(texts)
 
 
@@ -426,10 +426,10 @@ def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
         ("squeue.json", "", "no input lists the jobs"),
         ("squeue.json", '{"meta": {}}', "no input lists the jobs"),
         ("squeue.json", "slurm_load_jobs error: Unable to contact slurm controller (connect "
-         "failure)", "has an error of Slurm and no listing"),
+         "failure)", "contains an error of Slurm and no listing"),
         ("node.txt", "scontrol: error: resolve_ctls_from_dns_srv", "has an error of Slurm"),
         ("squeue.json", '{"jobs": [], "errors": [{"description": "Unable to connect"}]}',
-         "has an error of Slurm and no listing: 'Unable to connect'"),
+         "contains an error of Slurm and no listing: 'Unable to connect'"),
         ("squeue.json", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
          "      1      main     wrap     root  R 0:13      1 n2\n", "is a table of squeue"),
         ("config.txt", "Configuration data as of 2026-11-26T23:01:49\nMaxArraySize = many\n",

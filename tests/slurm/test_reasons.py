@@ -336,9 +336,9 @@ def test_nothing_is_said_not_to_starve_beside_it(reason: str) -> None:
 @pytest.mark.parametrize(
     ("enforced", "partition", "named"),
     [
-        ("associations,limits,qos", "", ["limits of QOS gold: no listing has it"]),
-        ("limits", " QoS=night", ["limits of QOS gold: no listing has it",
-                                  "limits of QOS night: no listing has it"]),
+        ("associations,limits,qos", "", ["limits of QOS gold: no listing contains it"]),
+        ("limits", " QoS=night", ["limits of QOS gold: no listing contains it",
+                                  "limits of QOS night: no listing contains it"]),
         ("none", " QoS=night", []),
     ],
 )  # fmt: skip

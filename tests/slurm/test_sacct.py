@@ -50,7 +50,7 @@ def test_rows_are_finished_jobs() -> None:
 
 
 def test_a_header_without_a_column_and_a_short_row_are_refused() -> None:
-    with pytest.raises(InputError, match="has no column state: give them to sacct -o"):
+    with pytest.raises(InputError, match="has no column state: add them to sacct -o"):
         parse_acct(["JobID|Submit|Start|End|NCPUS|NodeList"], "log")
     log = parse_acct([HEADER, "8|8|ann"], "log")
     assert "has 3 columns; the first line has 14" in str(log.problems[0])

@@ -230,7 +230,7 @@ def test_a_method_that_another_command_has_is_named(tmp_path: Path, words: str) 
     command, *rest = shlex.split(words)
     result = CliRunner().invoke(app, [command, str(path), *rest, "--method", "slurm"])
     assert isinstance(result.exception, sw.InputError)
-    assert "not 'slurm'; `slotwise solve --method slurm` takes it" in str(result.exception)
+    assert "not 'slurm'; `slotwise solve --method slurm` reads it" in str(result.exception)
     assert run("solve", path, "--method", "slurm")[0] == 0
 
 

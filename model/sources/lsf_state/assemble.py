@@ -77,7 +77,9 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
     if count is None:
         return host
     if host.gpu_count not in (None, count):
-        notes.append(f"host {host.name}: {count} GPUs are listed, the site has {host.gpu_count:g}")
+        notes.append(
+            f"host {host.name}: bhosts lists {count} GPUs, but the site has {host.gpu_count:g}"
+        )
     known = host.gpus or Gpus(count)
     model = listed.model if listed is not None else known.model
     mem = listed.mem if listed is not None and listed.mem is not None else known.mem
@@ -375,13 +377,13 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
     if full:
         notes.append(
             f"bhosts gives no reason for closed: all slots of {_some(full)} are in use, so "
-            f"closed_Full is assumed (bhosts -l has the reason)"
+            f"closed_Full is assumed (bhosts -l shows the reason)"
         )
     other = [host.name for host in closed if not host.is_full]
     if other:
         notes.touch(
             f"bhosts gives no reason for closed: {_some(other)}: assumed to be closed by the "
-            f"administrator (bhosts -l has the reason)",
+            f"administrator (bhosts -l shows the reason)",
             hosts=other,
         )
     if busy := [host.name for host in hosts if host.is_busy]:
@@ -511,7 +513,7 @@ def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
             f"bhosts reports that the dispatch window has closed {_some(shut)}, but no input "
             "gives the time "
         )
-        notes.touch(f"{text}when it opens (bhosts -l has it)", hosts=shut)
+        notes.touch(f"{text}when it opens (bhosts -l shows it)", hosts=shut)
 
 
 def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
@@ -789,8 +791,8 @@ class _Jobs:
         ]
         if later:
             self.notes.touch(
-                f"bjobs has submissions or starts after now (job{'s' * (len(later) > 1)} "
-                f"{', '.join(later[:3])}): the output is of a later time, or --now has another "
+                f"bjobs lists submissions or starts after now (job{'s' * (len(later) > 1)} "
+                f"{', '.join(later[:3])}): the output was printed later, or --now has another "
                 f"time zone",
                 count=len(later),
             )

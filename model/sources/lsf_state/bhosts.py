@@ -326,7 +326,7 @@ def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
         name,
         status=cells.value("state", _status) or "ok",
         cpu_factor=cells.value("CPU factor", values.number),
-        user_slots=cells.value("slots of one user", values.whole),
+        user_slots=cells.value("slots per user", values.whole),
         slots=cells.value("slots", values.whole),
         used=None if None in counted else sum(number or 0 for number in counted),
         reserved_slots=cells.value("slots reserved", values.whole),

@@ -490,11 +490,11 @@ def _gpus(cells: _Cells, hosts: int) -> str:
     """
     said = {
         name: cells.text(what)
-        for name, what in (("num", "GPUs asked for"), ("mode", "mode of GPUs"))
+        for name, what in (("num", "requested GPUs"), ("mode", "GPU mode"))
         if cells.said(what)
     }
-    if cells.said("GPUs for it alone"):
-        alone = cells.text("GPUs for it alone")
+    if cells.said("exclusive GPUs"):
+        alone = cells.text("exclusive GPUs")
         said["j_exclusive"] = "yes" if alone in ("Y", "y") else alone
     if hosts > 1 and said.get("num", "").isdigit():
         said["num"] = f"{-(-int(said['num']) // hosts)}/host"
@@ -540,7 +540,7 @@ def _job_of_json(
         license_project=text("licence project (-Lp)"),
         shows_license_project=any(name in record for name in columns("licence project (-Lp)")),
         application=text("application profile"),
-        from_host=text("host of submission"),
+        from_host=text("submission host"),
         priority=value("priority (-sp)", values.whole) or 0,
         slots=least,
         max_slots=most if most and least and most > least else None,

@@ -263,7 +263,7 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
         instance = kept or instance
         notes.touch(
             f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, but no input gives "
-            f"the formula: these jobs are ordered {order} (lsb.queues has it)"
+            f"the formula: these jobs are ordered {order} (lsb.queues contains it)"
         )
     return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
 
@@ -420,9 +420,9 @@ def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
     queue.priority = cells.value("priority", values.whole)
     queue.status = cells.value("state: open, active", _status) or "Open:Active"
     queue.queue_slots = cells.value("slots", values.whole)
-    queue.user_slots = cells.value("slots of a user", values.whole)
-    queue.processor_slots = cells.value("slots of a processor", values.number)
-    queue.host_slots = cells.value("slots of a host", values.whole)
+    queue.user_slots = cells.value("slots per user", values.whole)
+    queue.processor_slots = cells.value("slots per processor", values.number)
+    queue.host_slots = cells.value("slots per host", values.whole)
     counted = {
         key: reading.value(key, pick(row, key), values.whole, None)
         for key in columns("slots of its jobs", "queue")
@@ -549,7 +549,7 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
             queue.absolute = reading.value(key, rest, AbsolutePriority.parse)
         case "queues of its APS group":
             queue.queue_group = tuple(rest.split())
-        case "order of dispatch":
+        case "dispatch order":
             queue.by_queue = rest.upper() == "QUEUE"
         case "users":
             queue.users = "" if _EVERYBODY.fullmatch(rest) else rest
@@ -561,9 +561,9 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
         case "time of a reservation":
             found = reading.value(key, rest.split(" ")[0], values.whole)
             queue.reservation, queue.resource_reserve = found, "resource" in key
-        case "share of slots":
+        case "slot share":
             queue.slot_share = reading.value(key, rest, values.number)
-        case "pool of slots":
+        case "slot pool":
             queue.slot_pool = rest
         case "dispatch window":
             queue.dispatch_window = reading.value(key, rest, values.windows) or ""

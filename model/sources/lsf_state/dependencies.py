@@ -146,7 +146,7 @@ class _OpenConditions:
         if test.word == "external":
             return test
         if test.word.startswith("num") and names:
-            self._note("how many elements of an array have ended (a count in -w)", job)
+            self._note("the number of ended elements of an array (a count in -w)", job)
             return True
         if names:
             return test

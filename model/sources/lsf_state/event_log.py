@@ -349,7 +349,7 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
         factor = moment.factors[job.id]
         job.run_limit = None if job.run_limit is None else max(1, round(job.run_limit / factor))
         job.cpu_limit = None if job.cpu_limit is None else max(1, round(job.cpu_limit / factor))
-    because = shown or "as the scheduler of the site has it"
+    because = shown or "as the scheduler of the site does"
     notes.append(f"{these} are divided by the CPU factor in their records ({factors}), {because}")
 
 

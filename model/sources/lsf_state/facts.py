@@ -346,7 +346,7 @@ class SiteFacts:
             name = printed.rstrip("/")
             if name not in known and (jobs or printed != name):
                 notes.touch(
-                    f"busers has a limit of {name}, which is not the user of any job; if it is "
+                    f"busers lists a limit of {name}, which is not the user of any job; if it is "
                     f"a group, no input gives its members (bugroup -l does): "
                     "the limit is not applied"
                 )
@@ -586,7 +586,7 @@ def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
             continue
         cells = Cells(row, reading, "user")
         most = cells.value("slots", values.whole)
-        each = cells.value("slots of a processor", values.number)
+        each = cells.value("slots per processor", values.number)
         if most is not None or each is not None:
             found[name] = User(name, most, each)
             count = reading.value("NJOBS", row.get("NJOBS", ""), values.whole)

@@ -107,7 +107,7 @@ def texts_in(folder: Path) -> Iterator[Text]:
         raise unreadable(folder, error) from None
     for path in paths:
         # Folders are passed over, and links to nothing, by which editors lock files.
-        if is_inside(path) and odd_kind(path) not in ("", "a folder", "a link to nothing"):
+        if is_inside(path) and odd_kind(path) not in ("", "a folder", "a broken link"):
             raise no_file(path)
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
@@ -117,7 +117,7 @@ def _why_unread(kind: str) -> str:
     """Return why a text of a kind that no option takes is not read."""
     if kind not in KINDS:
         return UNKNOWN
-    use = KINDS[kind].instead or (KINDS[kind].use and f"`{KINDS[kind].use}` takes it")
+    use = KINDS[kind].instead or (KINDS[kind].use and f"`{KINDS[kind].use}` reads it")
     return ": ".join(filter(None, (KINDS[kind].text, use)))
 
 

@@ -12,7 +12,7 @@ from .values import Text
 #: Reasons for which a file is not read.
 EMPTY = "empty"
 ARCHIVE = "an archive or a compressed file: unpack it in the folder"
-BINARY = "not a text"
+BINARY = "not a text file"
 UNKNOWN = "not the output of a known command"
 COPY = "another file has the same listing"
 SAYS_LESS = "a shorter form of a listing that another file has"

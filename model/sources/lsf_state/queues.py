@@ -155,12 +155,12 @@ def merged_queues(
         if "APS_PRIORITY" in item.policies and item.absolute is None and not _is_grouped(item):
             notes.touch(
                 f"queue {item.name} has APS_PRIORITY, but no input gives the formula: its jobs "
-                f"are ordered first come, first served (lsb.queues has it)"
+                f"are ordered first come, first served (lsb.queues contains it)"
             )
         if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
             notes.touch(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since bqueues "
-                f"does not name the other queues: no preemption is assumed (lsb.queues has them)"
+                f"does not name the other queues: no preemption is assumed (lsb.queues names them)"
             )
     _tell(queues, new_queues, shown, notes)
     names = {queue.name for queue in queues}
@@ -199,7 +199,7 @@ def _tell(
     if short := [queue.name for queue in new_queues if not queue.long]:
         notes.touch(
             f"bqueues gives no limits, policies, users and hosts of {', '.join(short)}: no "
-            f"limits and policies, all users and hosts are assumed (bqueues -l has them)",
+            f"limits and policies, all users and hosts are assumed (bqueues -l shows them)",
             count=len(short),
         )
     for item in shown.values():
@@ -217,7 +217,7 @@ def _tell(
         ):
             notes.touch(
                 f"queue {queue.name} is {state.status}: none of its jobs starts now, and no "
-                f"input gives its windows (bqueues -l has them)",
+                f"input gives its windows (bqueues -l shows them)",
                 queues=(queue.name,),
             )
 

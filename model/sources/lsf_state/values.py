@@ -401,7 +401,7 @@ def check_kind(text: Text, kind: str) -> None:
     if wrong := other_kind(found, kind, *_ALSO.get(kind, ())):
         raise InputError([Problem(wrong, text.source)])
     if not found and text.content.strip() and not says_nothing(text.content):
-        give = f" in a form that is read: give {_FORMS[kind]}" if kind in _FORMS else ""
+        give = f" in a supported form: give {_FORMS[kind]}" if kind in _FORMS else ""
         raise InputError([Problem(f"is not {KINDS[kind].text}{give}", text.source)])
 
 
@@ -422,7 +422,7 @@ def lacks(record: Mapping[str, str], *names: str) -> str:
     complete.
     """
     missing = [name for name in names if name not in record]
-    return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
+    return f"has no column {', '.join(missing)}: add them to -o" if missing else ""
 
 
 def pick(record: Mapping[str, str], *names: str) -> str:

@@ -293,7 +293,7 @@ class _SlurmJobs:
             unknown = [name for name, count in held.items() if not count]
             if len(unknown) > 1:
                 self.notes.touch(
-                    f"CPUs of job {job.full_id} by node: estimated from the use of its nodes "
+                    f"CPUs of job {job.full_id} per node: estimated from the use of its nodes "
                     f"(give squeue --json or scontrol show job -d)", hosts=unknown
                 )  # fmt: skip
         totals = {job.full_id: job.size.cpus for job in running}
@@ -339,8 +339,8 @@ class _SlurmJobs:
                 else:
                     uses.append(f"mem={most:g}/host")
                     self.notes.touch(
-                        f"memory of job {seen.full_id} differs by node: {most:g} MB is assumed on "
-                        "each", hosts=tuple(allocation), resources=("mem",)
+                        f"memory of job {seen.full_id} differs between nodes: {most:g} MB is "
+                        "assumed on each", hosts=tuple(allocation), resources=("mem",)
                     )  # fmt: skip
             else:
                 uses.append(f"mem={most:g}/host")
@@ -362,7 +362,7 @@ class _SlurmJobs:
         by_socket = dict(seen.named).get("tres per socket", "")
         if not share and by_socket:
             self.notes.touch(
-                f"GPUs of job {seen.full_id} ({by_socket} of a socket): no GPUs are assumed",
+                f"GPUs of job {seen.full_id} ({by_socket} per socket): no GPUs are assumed",
                 hosts=tuple(allocation), resources=("gpu",),
             )  # fmt: skip
         return share
@@ -383,7 +383,7 @@ class _SlurmJobs:
             less = [name for name, count in by_node.items() if count < share]
         if less:
             self.notes.touch(
-                f"{_shown(kind)} of job {seen.full_id} by node: {share} on each is assumed",
+                f"{_shown(kind)} of job {seen.full_id} per node: {share} on each is assumed",
                 hosts=tuple(less), resources=(_counted(kind),),
             )  # fmt: skip
         self.held.update(dict.fromkeys(((name, kind) for name in allocation), share))
@@ -573,7 +573,7 @@ def _check_reserved(seen: SlurmState, notes: Remarks) -> None:
     listed = {name for item in seen.reservations for name in item.nodes}
     flagged = {node.name for node in seen.nodes if "reserved" in node.state}
     if missing := sorted(flagged - listed):
-        notes.touch(f"the reservation of {some(missing)}, which no input has", hosts=missing)
+        notes.touch(f"the reservation of {some(missing)}, which no input lists", hosts=missing)
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:

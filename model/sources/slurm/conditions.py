@@ -75,7 +75,7 @@ def _tests(
         if minutes:
             notes.append(f"the {minutes} minutes of dependency {bare}")
         if number not in listed:
-            notes.append(f"dependency {bare}: no input has job {number}")
+            notes.append(f"dependency {bare}: no input lists job {number}")
             continue
         name = number
         if kind.lower() == "aftercorr":

@@ -111,7 +111,7 @@ class ListedRecords:
         (first, source), *others = [*self.clusters.items(), ("", "")]
         for name, other in others:
             if name:
-                wrong = f"is of cluster {name!r}, and {Path(source).name} of cluster {first!r}"
+                wrong = f"belongs to cluster {name!r}, but {Path(source).name} to {first!r}"
                 yield Problem(f"{wrong}: give the listings of one cluster", other)
 
     def add_ignored(self, ignored: IgnoredFiles) -> None:
@@ -339,7 +339,7 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
 
 
 def _failed(said: str, source: str) -> InputError:
-    wrong = f"has an error of Slurm and no listing: {said[:200]!r}; run the command again"
+    wrong = f"contains an error of Slurm and no listing: {said[:200]!r}; run the command again"
     return InputError([Problem(wrong, source)])
 
 
@@ -437,7 +437,7 @@ def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
         seen.now = int(found[2])
         if (offset := _offset(found[1].strip(), int(found[2]))) is not None:
             if abs(offset) > _FARTHEST:
-                wrong = f"{found[0]!r}: the date and the seconds since 1970 are of different days"
+                wrong = f"{found[0]!r}: the date and the seconds since 1970 differ by days"
                 raise InputError([Problem(wrong, text.source)])
             zone = timezone(timedelta(seconds=offset))
     return zone

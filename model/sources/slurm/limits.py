@@ -293,7 +293,7 @@ def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str]]]:
     for (kind, name), jobs in touched.items():
         if (kind, name) not in known:
             what = f"QOS {name}" if kind == "qos" else f"account {name}"
-            yield f"limits of {what}: no listing has it", jobs
+            yield f"limits of {what}: no listing contains it", jobs
 
 
 def _label(row: SlurmLimit) -> str:
@@ -345,7 +345,7 @@ def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[s
         elif column in _OF_ONE_JOB:
             beyond = [job.full_id for job in jobs if _is_beyond(job, column, cell)]
             if beyond:
-                yield f"{named}: Slurm does not start a job beyond it", beyond
+                yield f"{named}: Slurm starts no job that exceeds it", beyond
         elif column == "flags":
             if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
                 yield f"flags {', '.join(flags)} of {of}", every

@@ -287,20 +287,20 @@ class PriorityCheck:
         if not self.instance.pending:
             return
         if weighs_fairshare(settings) and not self.seen.shares:
-            touch("PriorityWeightFairshare: the part of each job stays unchanged (give sshare "
-                  "-a -l -P)")  # fmt: skip
+            touch("PriorityWeightFairshare: the component of each job stays unchanged "
+                  "(give sshare -a -l -P)")  # fmt: skip
         flags = values.text(settings.get("priorityflags")).upper()
         if "DEPTH_OBLIVIOUS" in flags:
-            touch("PriorityFlags=DEPTH_OBLIVIOUS: factors are computed as without it")
+            touch("PriorityFlags=DEPTH_OBLIVIOUS: factors are computed without it")
         if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
-            touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")
+            touch("PriorityFlags=INCR_ONLY: priorities also fall with fairshare")
         if not values.blank(settings.get("prioritysitefactorplugin")):
             touch("PrioritySiteFactorPlugin: the site factor of each job stays unchanged")
         if self.rule is None:
             return
         reset = values.text(settings.get("priorityusageresetperiod")).upper()
         if reset not in ("", "NONE"):
-            touch(f"PriorityUsageResetPeriod={reset}: usage is not reset")
+            touch(f"PriorityUsageResetPeriod={reset}: the periodic reset is not simulated")
         self._billing()
         for row in self.seen.shares:
             if row.minutes:
@@ -488,6 +488,6 @@ def _of_total(job: SlurmJob, row: SlurmPriority, *, is_set: bool) -> Iterator[tu
     if whole and row.tres is not None and not is_set:
         total = max(1, sum(row.parts.values()) + row.tres - row.nice)
         if abs(total - row.priority) > len(row.parts) / 2 + _ROUNDING:
-            yield "itself in PRIORITY", f"PRIORITY {row.priority}, its parts add up to {total}"
+            yield "itself in PRIORITY", f"PRIORITY {row.priority}, its components add up to {total}"
     if len(job.partitions) == 1 and job.priority and abs(job.priority - row.priority) > _ROUNDING:
         yield "squeue in the priority", f"PRIORITY {row.priority}, squeue prints {job.priority}"

@@ -20,7 +20,7 @@ NEVER_SATISFIED = "its dependency can never be satisfied"
 #: Reasons of a job that no passing of time helps, each with the cause in words.
 _NEVER_STARTS = {
     "dependencyneversatisfied": NEVER_SATISFIED,
-    "partitiontimelimit": "its limit is above that of its partition",
+    "partitiontimelimit": "its time limit exceeds that of its partition",
     "partitionnodelimit": "it requests more nodes than its partition allows",
     "badconstraints": "no node meets its constraints",
     "deadline": "its deadline has passed",
@@ -67,7 +67,7 @@ def why_never(job: SlurmJob) -> str:
     word = reason_word(job)
     limit = _LIMIT.fullmatch(word)
     if limit is not None and (limit["kind"] == "min" or limit["per"] in ("perjob", "pernode")):
-        return f"it is beyond a limit of each job ({job.reason})"
+        return f"it exceeds a limit per job ({job.reason})"
     return _NEVER_STARTS.get(word, "")
 
 
@@ -142,10 +142,10 @@ class ReadOfSlurm:
         whose = f"account {job.account}" if of == "association" else f"QOS {job.qos}"
         rows = [row for row in self.limits.of(job) if row.of == of]
         if not rows:
-            return f"no listing has {whose.strip()}"
+            return f"no listing contains {whose.strip()}"
         if any(is_set(row, column) and has_tres(row.values[column], tres) for row in rows):
             return f"{spelt(column)} of {whose} leaves enough for it"
-        return f"no listing has {spelt(column)} {tres} for {whose}".replace("  ", " ")
+        return f"no listing contains {spelt(column)} {tres} for {whose}".replace("  ", " ")
 
     def _lacks_nodes(self, job: SlurmJob) -> str:
         said = job.reason_text or job.reason
@@ -154,7 +154,7 @@ class ReadOfSlurm:
         reserved = {name for item in around for name in item.nodes}
         if "maintenance" in said.lower():
             there = any("MAINT" in item.flags for item in around)
-            return "" if there else "no input has a reservation for maintenance of its nodes"
+            return "" if there else "no input lists a maintenance reservation of its nodes"
         listed: tuple[str, ...] = ()
         if found := re.search(r"UnavailableNodes:(\S+)", said):
             with suppress(ValueError):  # a truncated list
@@ -164,7 +164,7 @@ class ReadOfSlurm:
             return f"no input explains why {some(idle)} should not be available" if idle else ""
         if reserved or not all(self.up.get(name) for name in here):
             return ""
-        return "no input has a reservation of its nodes, or one that is down"
+        return "no input lists a reservation or an unavailable node among its nodes"
 
 
 def _share(limit: re.Match[str], one: SlurmJob, other: SlurmJob) -> bool:
@@ -211,7 +211,7 @@ def _any_limit(of: str, column: str = "") -> Callable[[ReadOfSlurm, SlurmJob], b
 
 #: What explains a reason, in words, and whether it was read.
 _EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = {
-    "dependency": ("a dependency of it", lambda _, job: bool(job.dependency)),
+    "dependency": ("its dependency", lambda _, job: bool(job.dependency)),
     "begintime": ("its begin time", lambda read, job: (job.eligible or 0) > read.now),
     "jobarraytasklimit": (
         "a limit on the tasks of its array",
@@ -226,12 +226,12 @@ _EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = 
         "a node that it requires and that is down",
         lambda read, job: not all(read.up.get(name) for name in job.required),
     ),
-    "constraints": ("constraints of it", lambda _, job: bool(job.features)),
-    "partitiondown": ("a partition of it that is down", _closed),
-    "partitioninactive": ("a partition of it that is inactive", _closed),
+    "constraints": ("its constraints", lambda _, job: bool(job.features)),
+    "partitiondown": ("a partition that it requests and that is down", _closed),
+    "partitioninactive": ("a partition that it requests and that is inactive", _closed),
     **dict.fromkeys(
         ("accountnotallowed", "qosnotallowed", "partitionconfig"),
-        ("a rule of its partition on who may use it", _restricted),
+        ("the access rules of its partition", _restricted),
     ),
     "qosusagethreshold": ("a UsageThres of its QOS", _any_limit("qos", "usagethres")),
     **dict.fromkeys(
@@ -245,7 +245,7 @@ _EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = 
     ),
     **dict.fromkeys(
         ("burstbufferresources", "burstbufferstagein", "burstbufferoperation"),
-        ("a burst buffer of it", _named("burst buffer")),
+        ("its burst buffer", _named("burst buffer")),
     ),
-    "fedjoblock": ("a federation of it", _named("federation")),
+    "fedjoblock": ("its federation", _named("federation")),
 }  # fmt: skip

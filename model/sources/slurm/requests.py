@@ -89,7 +89,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     for what, value in job.named:
         found.omit(f"{what} ({value})")
     if job.preferred:
-        found.omit(f"--prefer {job.preferred}, which Slurm tries for now only")
+        found.omit(f"--prefer {job.preferred}, which Slurm tries only for an immediate start")
     if job.min_limit:
         found.omit(
             f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
@@ -111,10 +111,10 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
         ("cpu", of_cpu, [item.max_memory_per_cpu for item in listed]),
     ):
         if asked and any(amount and asked > amount for amount in most):
-            found.omit(f"the maximum memory of a {what} in its partition ({asked:g} MB are more)")
+            found.omit(f"the maximum memory per {what} in its partition ({asked:g} MB exceed it)")
     most_time = max((item.max_time or math.inf for item in listed), default=math.inf)
     if (job.min_limit or job.limit or 0) > most_time:
-        found.omit("its time limit is above that of its partition: Slurm does not start it")
+        found.omit("its time limit exceeds that of its partition: Slurm does not start it")
     nodes = min((item.max_nodes for item in listed if item.max_nodes), default=None)
     if nodes is None or (size.max_nodes or size.tasks) <= nodes:
         return size
@@ -183,8 +183,8 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
             )
         elif size.tasks < nodes * size.tasks_per_node:
             found.omit(
-                f"{size.tasks} tasks on {nodes} nodes: each needs free CPUs for "
-                f"{size.tasks_per_node}, as Slurm tests it; what it then holds may be less",
+                f"{size.tasks} tasks on {nodes} nodes: on each node, Slurm requires free CPUs "
+                f"for {size.tasks_per_node} tasks, although the job may then be allocated fewer",
                 "shares",
                 "fit",
             )
@@ -199,7 +199,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         found.span = f"block={block}" if block > 1 else ""
         if of_task > 1 and of_task % facts.unit:
             found.omit(
-                f"{of_task} CPUs of a task count as {block}: Slurm rounds those of a node",
+                f"{of_task} CPUs per task count as {block}: Slurm rounds the CPUs per node",
                 "shares",
                 "fit",
             )
@@ -211,8 +211,8 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         whole = max((node.cpus for node in facts.nodes.values()), default=0)
         if (size.tasks > nodes or cpus % nodes) and share < whole:
             found.omit(
-                f"Slurm may distribute its {cpus} CPUs over {nodes} nodes otherwise than "
-                f"{share} on each",
+                f"Slurm may distribute its {cpus} CPUs over {nodes} nodes in another "
+                f"way than {share} on each",
                 "shares",
                 "fit",
             )
@@ -385,7 +385,7 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     elif known:  # and as many others as its tasks need
         found.hosts = (*(HostRequest(name, first=True) for name in known), HostRequest("others"))
         if len(known) > 1:  # the model has a first node alone
-            found.omit(f"nodes that it must have ({some(known)})")
+            found.omit(f"nodes that it requires ({some(known)})")
     found.selects += [f"hname != {name}" for name in job.excluded if name in facts.nodes]
 
 
@@ -400,7 +400,7 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.omit(f"--exclusive={kind}: treated as sharing nodes with all jobs", "amounts")
     elif kind == "unknown":
         found.omit(
-            "exclusive use of its nodes, which this JSON does not contain (--json=v0.0.42 has it)",
+            "exclusive use of its nodes, which this JSON does not contain (give --json=v0.0.42)",
             "amounts",
         )
     elif kind == "shared":
@@ -413,7 +413,7 @@ def _switches(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if not count:
         return
     if not facts.leaf:
-        found.omit(f"--switches={count}: no input has the switches")
+        found.omit(f"--switches={count}: no input lists the switches")
         return
     found.units = f"type={facts.leaf}:maxcus={count}"
     if wait is None or not math.isinf(wait):

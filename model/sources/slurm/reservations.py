@@ -44,7 +44,7 @@ class SlurmReservations:
         if name not in self.made:
             return f"they run inside reservation {name}, which has no nodes"
         if "FLEX" in item.flags:
-            return f"they run inside reservation {name} with FLEX, before and after it too"
+            return f"they run inside reservation {name} with FLEX, also before and after it"
         if "MAINT" in item.flags and item.start <= self.zero:
             return f"they run inside reservation {name}, whose nodes are in maintenance"
         return ""
@@ -68,7 +68,7 @@ class SlurmReservations:
         for other in (self.seen[name] for name in self.made):
             shared = not set(seen.nodes).isdisjoint(other.nodes)
             if other is not seen and shared and other.start < seen.end and seen.start < other.end:
-                yield f"reservation {other.name}, which has nodes of {own.name} at the same time"
+                yield f"reservation {other.name}, which holds nodes of {own.name} at the same time"
 
     def of_running(self, job: SlurmJob, allocation: Mapping[str, int]) -> str:
         """Return the name of the reservation around a running job, "" if it has none here."""
@@ -128,9 +128,8 @@ def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceRe
         total = sum(node.cpus // max(1, node.threads) for node in known)
         if item.cores and item.cores < total:
             notes.touch(
-                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: treated "
-                f"as "
-                "all of them", hosts=item.nodes,
+                f"reservation {item.name} holds {item.cores} of {total} cores of its nodes: "
+                "treated as all of them", hosts=item.nodes,
             )  # fmt: skip
         inside = [job.user for job in seen.jobs if job.reservation == item.name and job.user]
         yield AdvanceReservation(

@@ -63,7 +63,7 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
     for number, cells in rows:
         where = f"{text.source}:{number}"
         if len(cells) < len(named):
-            wrong = f"has not one value for each of its {len(named)} columns"
+            wrong = f"must have a value for each of its {len(named)} columns"
             raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
         fields = dict(zip(named, cells, strict=False))
         for column in ("Account", "User"):

@@ -58,7 +58,7 @@ def read_networks(text: Text, seen: SlurmState) -> None:
         return
     listed = parse(text.content, text.source, json_text=False)
     if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
-        raise ValueError("each item of topology.yaml is a mapping that begins with topology")
+        raise ValueError("each item of topology.yaml must be a mapping that begins with topology")
     default = next((item for item in listed if item.get("cluster_default") is True), listed[0])
     for item in listed:
         kind = next((kind for kind in _KINDS if item.get(kind)), "unknown")
@@ -263,7 +263,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     kinds = {word.lower() for word in settings.get("selecttypeparameters", "").split(",") if word}
     if not seen.settings:
         notes.touch(
-            "no input has SelectType and SelectTypeParameters: treated as select/cons_tres with "
+            "no input gives SelectType and SelectTypeParameters: treated as select/cons_tres with "
             "CR_Core_Memory (give scontrol show config)"
         )
         select, kinds = "select/cons_tres", {"cr_core_memory"}
@@ -283,7 +283,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             n.name for n in seen.nodes if (n.cores_per_socket, n.threads) != (cores, threads)
         ]
         notes.touch(
-            f"nodes differ in cores or threads: CPUs of {some(unequal)} are taken {unit} by {unit}",
+            f"nodes differ in cores or threads: CPUs of {some(unequal)} are allocated per {unit}",
             hosts=unequal,
         )
     return SlurmSite(
@@ -427,8 +427,8 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
     models = [name.partition(":")[2] for name in gpus if ":" in name]
     if len(models) > 1:
         notes.touch(
-            f"node {node.name} has GPUs of several types ({', '.join(models)}): any of them suit",
-            hosts=(node.name,), resources=("gpu",),
+            f"node {node.name} has GPUs of several types ({', '.join(models)}): all are assumed "
+            "usable", hosts=(node.name,), resources=("gpu",),
         )  # fmt: skip
     for word in sorted(set(node.state) - _DOWN - _CLOSED - _OPEN):
         notes.touch(f"node {node.name} is {word.upper()}: treated as closed", hosts=(node.name,))

@@ -272,8 +272,8 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
             return replace(host, thresholds=_without(host.thresholds, name))
 
         change = on_hosts(names, name, empty, f"{value:g}", without)
-        take = _hosts(names, "takes", "take")
-        cause = f"{take} jobs up to a load of {name} = {value:g} only (loadSched)"
+        accept = _hosts(names, "accepts", "accept")
+        cause = f"{accept} jobs only up to a load of {name} = {value:g} (loadSched)"
         yield Probe("load threshold", cause, (change,))
 
 
@@ -379,9 +379,8 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
             " ".join(str(number) for number in sizes if number is not None)
             for sizes in (queue.slots, wider)
         )
-        cause = (
-            f"queue {queue.name} accepts only jobs of some sizes: TASKLIMIT (PROCLIMIT) = {shown}"
-        )
+        cause = f"queue {queue.name} accepts only jobs of certain sizes"
+        cause += f": TASKLIMIT (PROCLIMIT) = {shown}"
         yield Probe("queue limit", cause, (line(queue, "TASKLIMIT", text, shown, slots=wider),))
     for pool in pools(instance):
         if queue.name not in pool.queues or (most := pool.max_slots) is None:

@@ -137,7 +137,7 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
             for number in (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
             if number > share
         )
-        cause = f"queue {queue.name} may use its part of slot pool {pool}"
+        cause = f"queue {queue.name} may use only its share of slot pool {pool}"
         yield Probe("slot pool", f"{cause}: {key} = {share:g} percent", steps)
         none = {"slot_pool": "", "slot_share": None, "max_slots_in_pool": None}
         change = _without(queue, "SLOT_POOL", "", pool, **none)
