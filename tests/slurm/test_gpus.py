@@ -43,7 +43,7 @@ def test_a_new_job_with_gpus_is_proved() -> None:
 def test_jobs_of_lsf_may_share_theirs() -> None:
     found = instance_of(TEXTS)
     plan = sw.plan(replace(found, params=replace(found.params, family="LSF")), "optimal")
-    assert any("may share GPUs" in item.what for item in plan.omissions)
+    assert any("sharing of GPUs" in item.what for item in plan.omissions)
 
 
 def with_memory(request: str, more: str = "") -> dict[str, str]:

@@ -112,12 +112,12 @@ def test_without_a_submit_line_the_sharing_is_named() -> None:
     paths = {path.partition("/")[2]: text for path, text in texts.items() if "text/" in path}
     del paths["jobs.txt"]
     problem = instance_of({**paths, "jobs.json": jobs})
-    named = [item for item in problem.omissions if "exclusively" in item.what]
+    named = [item for item in problem.omissions if "exclusive use of its nodes" in item.what]
     # The others say --exclusive, or wait in a partition with Exclusive=NODE.
     assert {job for item in named for job in item.jobs or ()} == {"588", "590", "592", "595"}
     beside = instance_of({**paths, "jobs.json": jobs, "jobs.txt": texts["text/jobs.txt"]})
     assert beside.pending == problem_of("26.05-parts-43").pending
-    assert not [item for item in beside.omissions if "exclusively" in item.what]
+    assert not [item for item in beside.omissions if "exclusive use of its nodes" in item.what]
 
 
 @pytest.mark.parametrize("name", sorted(RULES.keys() - NOT_RECORDED))
