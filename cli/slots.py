@@ -35,8 +35,8 @@ _COLUMNS = (
 def slots(
     source: Source,
     *,
-    queue: str = option("", "Queue of the job; else the default one."),
-    user: str = option("", "User who submits the job; limits and queues depend on it."),
+    queue: str = option("", "Queue of the job; else the default one.", "-q"),
+    user: str = option("", "User who submits the job; limits and queues depend on it.", "-u"),
     until: str | None = option(
         None, "Also free slots over time, until then (24h).", metavar="TIME"
     ),

@@ -49,7 +49,7 @@ MOVED = {
     "library-calls": "library.html#stop-a-long-call",
     "loop-cycle": "loop.html#phases-of-a-cycle",
     "optimal": "how-it-works.html#the-lexicographic-objective",
-    "portals": "limits.html#files-of-strangers-behind-a-portal",
+    "portals": "limits.html#untrusted-files-behind-a-portal",
     "replay-details": "replay.html#how-logs-are-read",
     "replay-measures": "replay.html#measures",
     "report-contents": "report.html#the-first-screen",

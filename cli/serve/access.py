@@ -143,6 +143,6 @@ def read_token(path: Path) -> bytes:
         wrong = f"other users may read it: mode {stat.S_IMODE(mode):o}; chmod 600 {path}"
         raise InputError([Problem(wrong, str(path))])
     if not MIN_TOKEN <= len(token) <= _LONGEST or not token.isascii() or len(token.split()) != 1:
-        wrong = f"no token: one word of {MIN_TOKEN} or more ASCII characters is accepted"
+        wrong = f"no valid token: must be one word of {MIN_TOKEN} or more ASCII characters"
         raise InputError([Problem(wrong, str(path))])
     return token

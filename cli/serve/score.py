@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, nan
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,7 +83,10 @@ def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> 
     horizons = HORIZONS if by == "horizon" else ()
     first = {name: store.first_estimates(name, since, horizons) for name in METHODS}
     rows = estimates_of(first)
-    compared = sorted(first["as_configured"], key=lambda item: item.started or 0)[-MAX_COMPARED:]
+    firsts: dict[int, KeptEstimate] = {}  # by horizons a job has one in each class
+    for item in sorted(first["as_configured"], key=attrgetter("at")):
+        firsts.setdefault(item.number, item)
+    compared = sorted(firsts.values(), key=lambda item: item.started or 0)[-MAX_COMPARED:]
     tables = accuracy_tables(rows, by), reliability(rows)
     return Score(store.summary(), *tables, store.calibration(), _latest(compared))
 

@@ -37,7 +37,7 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
                     (*place, "DISTRIBUTION"), "service class", share.service_class, classes
                 )
             elif not found.guarantees:
-                message = f"service class {share.service_class} has no goal GUARANTEE"
+                message = f"service class {share.service_class} has no GUARANTEE goal"
                 yield Finding((*place, "DISTRIBUTION"), message)
         for name in pool.hosts:
             known_as = name.removeprefix("~")

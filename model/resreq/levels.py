@@ -313,7 +313,9 @@ def merge_levels(
     several = [place for place, level in enumerate(levels) if level is not None and level.later]
     for place in several[1:]:
         levels[place] = None
-        warnings.append(f"the alternatives of the {_LEVELS[place]} are ignored: a higher level has")
+        warnings.append(
+            f"the alternatives of the {_LEVELS[place]} are ignored: a higher level has some"
+        )
     if not several:
         return _merged(levels, ranges, job_based, warnings)
     found: list[Requirement] = []

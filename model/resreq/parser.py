@@ -389,12 +389,12 @@ class Builder:
             found[word] = self._cu_value(name, value)
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
-            self.fail(place, "pref=bestfit and balance exclude each other", "one of them")
+            self.fail(place, "pref=bestfit and balance are mutually exclusive", "one of them")
         if {"balance", "usablecuslots"} <= found.keys() and not self._options.lenient:
             place = max(
                 (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
             )
-            self.fail(place, "balance and usablecuslots exclude each other", "one of them")
+            self.fail(place, "balance and usablecuslots are mutually exclusive", "one of them")
         return Cu(**found)
 
     def _cu_value(self, name: Token, value: Token | None) -> Any:

@@ -120,7 +120,9 @@ class SelectionBuilder:
         name = beside.value if isinstance(beside, Name) else ""
         if name not in _SIZED or self._options.dialect == LSF_7:
             self._fail(
-                token, f"'{token}' is not a number", "a size with a unit only with mem, swp or tmp"
+                token,
+                f"'{token}' is not a number",
+                "a plain number (only mem, swp and tmp accept a unit)",
             )
         value = float(size["number"]) * UNITS[f"{size['unit'].upper()}B"]
         if name in SCALED:

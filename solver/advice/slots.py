@@ -17,7 +17,7 @@ from typing import Any
 
 from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish
-from ...model.errors import InputError, Problem
+from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.escaping import html_table
 from ...model.instance import Instance
 from ...model.job import Job
@@ -242,6 +242,9 @@ class _SlotSearch:
     tried: dict[str, _Trial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        queues = [queue.name for queue in self.instance.queues]
+        if self.queue and self.queue not in queues:
+            raise UnknownNameError.among("queue", self.queue, queues)
         hosts = self.instance.cluster.hosts
         self.free = {host.name: host.slots for host in hosts if host.takes_jobs}
         for run in self.instance.running:

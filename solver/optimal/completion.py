@@ -64,7 +64,7 @@ def completed(
         return found, LIMIT
     if all(is_constant(demand) and demand.calendar is None for demand in endless):
         return found, ""
-    return found, "jobs without a known end that later use less were not tried in every order"
+    return found, "not every order was tried for jobs with an unknown end whose usage decreases"
 
 
 def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -> Starts:

@@ -57,7 +57,7 @@ from .reserving import Greedy, open_part
 from .simulation import Session
 
 #: Effects that later jobs may have on the start of a job without BACKFILL.
-OUTLASTED = "use of slots by a later job that a job without BACKFILL also needs"
+OUTLASTED = "use by a later job of slots that a job without BACKFILL also needs"
 #: Note on a plan with too many later jobs to place each at its own rank.
 PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
 #: Note on a job with a greedy reservation because the budget did not suffice for a better one.

@@ -630,8 +630,8 @@ def _unseen(
         overlaps = item.start < start.time + duration and item.end > start.time
         if item is not own and taken and overlaps:
             return (
-                f"would overlap reservation {item.name}, which Slurm does not test at this "
-                f"start: it cannot start then"
+                f"would overlap reservation {item.name}: Slurm does not test this when it "
+                f"estimates the start, but the job cannot start then"
             )
     return ""
 

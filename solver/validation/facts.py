@@ -587,7 +587,7 @@ def _not_open(holding: Holding, asked: Requirement, chosen: int) -> str:
     if not chosen:
         return ""
     if not 0 < chosen <= len(asked.later):
-        return f"it uses alternative {chosen} of -R, the last one is {len(asked.later)}"
+        return f"it uses alternative {chosen} of -R, but the last one is {len(asked.later)}"
     minutes = max((item.delay or 0 for item in asked.later[:chosen]), default=0)
     opens = holding.job.submit + 60 * minutes
     if holding.planned and holding.start < opens:

@@ -138,7 +138,7 @@ def test_who_is_attached_and_who_is_refused() -> None:
         ("QUEUES[own]", "QUEUES[no]", "unknown queue 'no'"),
         ("QUEUES[own]", "HOSTS[A]", "known are QUEUES, USERS"),
         ("HOSTS: all", "HOSTS: all, RES_SELECT: 'mem >'", "RES_SELECT"),
-        ("{name: sc2}", "{name: sc2, GOALS: '[VELOCITY 3]'}", "sc2 has no goal GUARANTEE"),
+        ("{name: sc2}", "{name: sc2, GOALS: '[VELOCITY 3]'}", "sc2 has no GUARANTEE goal"),
         ("HOSTS: all", "HOSTS: all, LOAN_POLICIES: 'DURATION[9]'", "needs QUEUES[all]"),
         ("{name: sc2}", "{name: sc2, GOALS: '[GUARANTEE'}", "must be a goal such as [GUARANTEE]"),
         ("{name: sc2}", "{name: sc2, GOALS: 'GUARANTEE]'}", "must be a goal such as [GUARANTEE]"),

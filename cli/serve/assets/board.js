@@ -5,6 +5,9 @@
   const GAINS = { earlier: "good", later: "bad" };
   let answer = null, sort = { key: "", down: false };
 
+  /** Whether both starts are of the same state, so that they may be compared. */
+  const isOfOneState = (job) => Boolean(job.of_earlier_state) === Boolean(job.possible_of_earlier_state);
+
   const COLUMNS = [
     { key: "job", title: "Job", of: (job) => S.shown(job.job) },
     { key: "user", title: "User", of: (job) => S.shown(job.user) },
@@ -14,7 +17,7 @@
     { key: "likely", title: "Likely", style: "n more2", time: true, optional: true, name: "half of the forecasts start it by then" },
     { key: "nine_in_ten_by", title: "9 in 10 by", style: "n more3", time: true, optional: true, name: "nine in ten forecasts start it by then" },
     { key: "possible", title: "Could start", style: "n more", time: true, name: "the earliest start if all jobs are placed together, in priority order" },
-    { key: "earlier_by", title: "Earlier by", style: "n gain", of: (job) => (job.earlier_by ? S.duration(job.earlier_by) : "") },
+    { key: "earlier_by", title: "Earlier by", style: "n gain", of: (job) => (job.earlier_by && isOfOneState(job) ? S.duration(job.earlier_by) : "") },
     { key: "state", title: "State", style: "sta" },
     { key: "waits_for", title: "Waits for", style: "wf" },
     { key: "changed", title: "Last change", style: "ch" },
@@ -26,7 +29,7 @@
 
   function startCell(job, item) {
     const td = S.element("td", { class: item.style, "data-title": item.title.toLowerCase() });
-    if (item.key === "possible" && answer.state.planning && job.possible === null) { td.append(S.element("span", { class: "soft", text: "planning …" })); return td; }
+    if (answer.state.planning && (item.key === "possible" || item.key === "as_configured") && (job[item.key] ?? null) === null) { td.append(S.element("span", { class: "soft", text: "planning …" })); return td; }
     if (item.key === "possible" && job.no_earlier) { td.append(S.shown(job.no_earlier)); return td; }
     const stamp = job[`${item.key}_time`];
     const earlier = item.key === "possible" ? job.possible_of_earlier_state : job.of_earlier_state;
@@ -35,7 +38,7 @@
     if (stamp) {
       const [day, time] = S.when(stamp, answer.state.time);
       if (day) td.append(S.element("span", { class: "dy", text: day }), " ");
-      const sooner = item.key === "possible" && job.as_configured !== null && job.possible < job.as_configured;
+      const sooner = item.key === "possible" && isOfOneState(job) && job.as_configured !== null && job.possible < job.as_configured;
       td.append(sooner ? S.element("b", { class: "good", text: time }) : time);
       if (sooner && job.proved) td.append(" ", S.element("span", { class: "badge good", text: "proved" }));
     } else td.append(S.time(job, item.key, answer.state.time) || "–");
@@ -47,7 +50,8 @@
   function stateCell(job, item) {
     const level = { "held back": "warn", impossible: "bad", "starts now": "good" }[job.state];
     const td = S.element("td", { class: item.style });
-    td.append(level ? S.element("span", { class: `badge ${level}`, text: job.state }) : job.state);
+    const open = job.state === "not examined" && answer.state.planning;
+    td.append(level ? S.element("span", { class: `badge ${level}`, text: job.state }) : open ? "planning …" : job.state);
     return td;
   }
 
@@ -167,12 +171,12 @@
     const helped = answer.jobs.filter((job) => job.state === "held back"), held = helped.length, never = count("impossible");
     if (never) S.status("bad", `${never} ${never === 1 ? "job cannot" : "jobs cannot"} start here`, ...(held ? [`${held} held back`] : []), ...parts);
     else if (held) S.status("warn", `${held <= 2 ? `${held === 1 ? "Job" : "Jobs"} ${helped.map((job) => S.shown(job.job)).join(" and ")}` : `${held} jobs`} could start earlier`, ...parts);
-    else S.status("good", answer.total ? "No job is known to be held back" : "Nothing waits", ...parts);
+    else S.status(answer.state.planning ? "warn" : "good", answer.state.planning ? "Planning …" : answer.total ? "No job is known to be held back" : "Nothing waits", ...parts);
   }
 
   function drawFoot() {
     const one = answer.jobs.some((job) => job.likely !== undefined) ? " Likely and 9 in 10 by: forecasts from past run times." : "";
-    const old = answer.jobs.some((job) => job.of_earlier_state) ? " Starts with ~ are of an earlier state; the new one is being planned." : "";
+    const old = answer.jobs.some((job) => job.of_earlier_state || job.possible_of_earlier_state) ? " Starts with ~ are of an earlier state; the new one is being planned." : "";
     const undated = answer.jobs.some((job) => job.submit_text) ? " Times count from the state." : "";
     S.by("foot").textContent = `As configured: every job runs to its limit, no further job is submitted. Could start: the earliest start if all jobs are planned together, in priority order.${one}${old}${undated}`;
     const cautions = answer.cautions.map((item) => S.element("li", { text: `${S.shown(item.caution)} (${item.jobs.length === 1 ? `job ${S.shown(item.jobs[0])}` : `${item.jobs.length} jobs`})` }));
@@ -232,8 +236,8 @@
         S.element("td", { class: "n", text: item.at_most === null ? "no limit" : S.duration(item.at_most) }), S.element("td", { text: item.delays ? `job ${S.shown(item.delays)} would be delayed` : S.shown(item.why_not_longer) || "–" }), S.element("td", {}, S.copyable(item.line))));
       const head = S.element("tr", {}, ...["Where", "Slots", "For at most", "Longer", "Line to paste"].map((text) => S.element("th", { scope: "col", text })));
       const table = S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...rows)));
-      const who = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, with the limits of both.`;
-      S.fill(S.by("fits"), rows.length ? table : S.element("p", { text: `Nothing${found.nothing ? `: ${S.shown(found.nothing)}` : ""}.${found.earliest === null ? "" : ` A job of 1 slot would start ${S.time(found, "earliest", answer.state.time)}.`}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
+      const who = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, with the limits of both.${rows.length && found.is_partial ? " The search was stopped early: more may fit." : ""}`;
+      S.fill(S.by("fits"), rows.length ? table : found.is_partial ? S.element("p", { text: "The search was stopped early: what could start is not known." }) : S.element("p", { text: `Nothing${found.nothing ? `: ${S.shown(found.nothing)}` : ""}.${found.earliest === null ? "" : ` A job of 1 slot would start ${S.time(found, "earliest", answer.state.time)}.`}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
     } catch (error) {
       S.fill(S.by("fits"), S.element("p", { class: "soft", text: S.shown(error.message) }));
     }

@@ -137,7 +137,7 @@
     for (const [key] of titles) {
       let path = "", before = null;
       for (const row of ordered) {
-        const time = row[key];
+        const time = key === "possible" && known(row.as_configured) && row.possible > row.as_configured ? null : row[key];
         if (!known(time)) { if (before !== null) path += `H${x(row.at).toFixed(1)}`; before = null; continue; }
         path += before === null ? `M${x(row.at).toFixed(1)} ${y(time).toFixed(1)}` : `H${x(row.at).toFixed(1)}V${y(time).toFixed(1)}`;
         before = time;

@@ -5,7 +5,7 @@
   const seconds = (value) => (value === null ? "–" : S.duration(value));
   const COLUMNS = [
     ["jobs", "Jobs", String], ["mean_error", "Mean error", seconds], ["median_error", "Median", seconds],
-    ["p90_error", "9 in 10 within", seconds], ["bias", "Bias", seconds], ["within_5m", "Within 5 m", share],
+    ["p90_error", "9 in 10 within", seconds], ["bias", "Started", (value) => (value === null ? "–" : late(-value))], ["within_5m", "Within 5 m", share],
     ["within_1h", "Within 1 h", share], ["by_early", "By P10", share], ["by_likely", "By P50", share], ["by_late", "By P90", share],
   ];
 

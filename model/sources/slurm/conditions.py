@@ -73,7 +73,7 @@ def _tests(
             continue
         number, task, minutes = match.groups()
         if minutes:
-            notes.append(f"the {minutes} minutes of dependency {bare}")
+            notes.append(f"the {minutes}-minute delay of dependency {bare}")
         if number not in listed:
             notes.append(f"dependency {bare}: no input lists job {number}")
             continue
