@@ -122,7 +122,7 @@ class SelectionBuilder:
             self._fail(
                 token,
                 f"'{token}' is not a number",
-                "a plain number (only mem, swp and tmp accept a unit)",
+                "a number without a unit (only mem, swp and tmp accept units)",
             )
         value = float(size["number"]) * UNITS[f"{size['unit'].upper()}B"]
         if name in SCALED:
