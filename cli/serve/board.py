@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...model.display import MINUTE, duration_text
@@ -396,7 +397,7 @@ class Board:
         if before is None:
             return {job: replace(row, moves=_moved(None, row)) for job, row in rows.items()}
         events = PollEvents.between(before.instance, polled.instance)
-        came = {job: rows[job].start for job in events.came if job in rows}
+        came = {job: rows[job].start or inf for job in events.came if job in rows}
         ahead: set[str] = set()
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():
@@ -404,7 +405,7 @@ class Board:
             if row.number != polled.number:  # not examined now
                 found[job] = row
                 continue
-            before_it = (new for new, start in came.items() if _is_before(start, row.start))
+            before_it = (new for new, start in came.items() if start < (row.start or inf))
             change = change_of(
                 None if old is None else old.known, row.known, events, ahead.union(before_it)
             )
@@ -432,10 +433,6 @@ def _rows(
         quantiles = likely.get(predicted.job)
         number, origin = polled.number, polled.instance.origin
         yield PlannedRow(listed, predicted, number, at, zero, origin, number, likely=quantiles)
-
-
-def _is_before(start: int | None, other: int | None) -> bool:
-    return start is not None and (other is None or start < other)
 
 
 def _moved(

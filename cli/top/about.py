@@ -91,8 +91,7 @@ def news(before: Listing, now: Listing) -> str:
     old = {item.job: item.configured for item in before.jobs}
     new = {item.job: item.configured for item in now.jobs}
     runs = {run.job.id for run in now.instance.running}
-    gone = [job for job in old if job not in new]
-    parts = [(f"{job} {'has started' if job in runs else 'is gone'}") for job in gone]
+    parts = [f"{j} {'has started' if j in runs else 'is gone'}" for j in old if j not in new]
     parts += [f"{job} is new" for job in new if job not in old]
     for job, start in new.items():
         known = old.get(job)
