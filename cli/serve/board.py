@@ -397,7 +397,8 @@ class Board:
         if before is None:
             return {job: replace(row, moves=_moved(None, row)) for job, row in rows.items()}
         events = PollEvents.between(before.instance, polled.instance)
-        came = {job: rows[job].start or inf for job in events.came if job in rows}
+        starts = {job: inf if row.start is None else row.start for job, row in rows.items()}
+        came = events.came & starts.keys()
         ahead: set[str] = set()
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():
@@ -405,7 +406,7 @@ class Board:
             if row.number != polled.number:  # not examined now
                 found[job] = row
                 continue
-            before_it = (new for new, start in came.items() if start < (row.start or inf))
+            before_it = (new for new in came if starts[new] < starts[job])
             change = change_of(
                 None if old is None else old.known, row.known, events, ahead.union(before_it)
             )
