@@ -45,6 +45,8 @@ _MAX_HOSTS = 4
 _FRAME = 10
 _LINES_OF_A_CARD = 2
 _MIN_ROWS = 5
+#: Width of the output from which the widest column of a table may break, and its least width.
+WIDE, LEAST = 140, 20
 _BLANK = "\N{NO-BREAK SPACE}"
 #: Blanks within a duration or a date with its time.
 _PARTS = re.compile(r"(?<=\d[dhm]) (?=\d+[hms]\b)|(?<=\d-\d\d) (?=\d\d:)")
@@ -164,15 +166,22 @@ def as_cards(
     style: TableStyle = LISTING,
 ) -> bool:
     """Whether a line of `width` characters is too narrow for these rows side by side."""
-    between = style.between * (len(columns) - 1)
-    needed = sum(_needed_widths(columns, rows, style)) + between + _EDGES
-    return needed > min(width, style.max_width)
+    needed = sum(_needed_widths(columns, rows, width, style))
+    return needed > _width_left(columns, width, style)
+
+
+def _width_left(columns: Sequence[Column], width: int, style: TableStyle) -> int:
+    """Return the characters that a line has for the texts of these columns."""
+    return min(width, style.max_width) - style.between * (len(columns) - 1) - _EDGES
 
 
 def _needed_widths(
-    columns: Sequence[Column], rows: Sequence[ListingRow], style: TableStyle
+    columns: Sequence[Column], rows: Sequence[ListingRow], width: int, style: TableStyle
 ) -> list[int]:
-    """Return for each column the width at which no text is broken."""
+    """Return for each column the width at which no text is broken.
+
+    From `WIDE` on the widest columns may break between words, each down to `LEAST`.
+    """
     from rich.cells import cell_len
 
     widths = []
@@ -183,6 +192,13 @@ def _needed_widths(
     for group, places in _groups(columns):
         have = sum(widths[place] for place in places) + style.between * (len(places) - 1)
         widths[places[-1]] += max(0, cell_len(group) - have)
+    excess = sum(widths) - _width_left(columns, width, style) if width >= WIDE else 0
+    for place in sorted(range(len(widths)), key=widths.__getitem__, reverse=True):
+        texts = (_PARTS.sub(_BLANK, printable(row.cells[place])) for row in rows)
+        words = (word for text in texts for word in re.split("[ \n]", text))
+        least = max(LEAST, cell_len(columns[place].name), *map(cell_len, words))
+        cut = max(0, min(excess, widths[place] - least))
+        widths[place], excess = widths[place] - cut, excess - cut
     return widths
 
 
@@ -242,7 +258,7 @@ def rendered(
         foot = [ListingRow(style.foot)] if style.foot else []
         shown = _cards(columns, [*rows, *foot], width)
     else:
-        widths = _needed_widths(columns, rows, style)
+        widths = _needed_widths(columns, rows, width, style)
         above = _group_titles(columns, widths, style)
         shown = [_table(columns, rows, widths, style)]
     buffer = io.StringIO()
@@ -258,7 +274,7 @@ def rendered(
     for item in shown:
         console.print(item, soft_wrap=cards)  # cards have their lines already
     lines = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
-    return above + lines.strip("\n") + "\n\n"
+    return above + lines.replace(_BLANK, " ").strip("\n") + "\n\n"
 
 
 def _group_titles(columns: Sequence[Column], widths: Sequence[int], style: TableStyle) -> str:
@@ -292,7 +308,6 @@ def _table(
             last,
             overflow="fold",
             width=wide,
-            no_wrap=True,
             justify="right" if column.right else "left",
         )
     for row in rows:
@@ -300,7 +315,7 @@ def _table(
         cells = zip(columns, row.cells, strict=True)
         table.add_row(
             *(
-                Text(printable(cell), style=colour if column.marked else "")
+                Text(_PARTS.sub(_BLANK, printable(cell)), style=colour if column.marked else "")
                 for column, cell in cells
             )
         )

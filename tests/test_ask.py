@@ -210,7 +210,7 @@ def test_explain_offers_no_queue_that_cuts_the_job_short() -> None:
 
 def test_bsub_refuses_more_cpu_time_than_the_queue_gives() -> None:
     instance = loads(QUEUES.replace("name: QUEUE", "name: other, CPULIMIT: 60"))
-    with pytest.raises(sw.InputError, match="accepts jobs of 1h of CPU time at most"):
+    with pytest.raises(sw.InputError, match="accepts jobs of 1h of CPU time or less"):
         sw.ask(instance, "-q other -c 2:00", method="time-based")
 
 

@@ -540,7 +540,7 @@ class _Search:
         last = FOREVER if incumbent is None else incumbent.time
         looked = _StartSearch([] if equal is None else list(equal.open))
         if first < last and self.budget.exhausted():
-            looked.leave_open([first], "the limit of the search")
+            looked.leave_open([first], "the search limit")
         elif first < last and not self._nothing_can_move():
             self._look_over(demand, self._stretches(demand, first, last), looked)
         if looked.found is not None:
@@ -600,7 +600,7 @@ class _Search:
         """
         if self.budget.exhausted():
             for times in stretches:
-                looked.leave_open(times, "the limit of the search")
+                looked.leave_open(times, "the search limit")
             return
         last = {times[-1]: times for times in stretches}
         (status, placed), undecided = self.probe.ask(

@@ -100,7 +100,7 @@ def test_an_outlook_says_who_could_start_earlier_and_what_that_costs_whom() -> N
     _, changes, total = outlook_sentences(rows, proved(6, 7), "BACKFILL in queue normal")
     assert changes == (
         "As configured (BACKFILL in queue normal): job 110 could start 2h earlier; jobs 113 and "
-        "114 start ahead of job 110, of higher priority."
+        "114 start before job 110 of higher priority."
     )
     assert total == (
         "With every job at its earliest start in priority order, 1 job would wait 2h less "

@@ -165,19 +165,17 @@ _CELL = st.lists(st.text("ab0*[]-", min_size=1, max_size=90), max_size=4).map(" 
 @given(
     rows=st.lists(st.tuples(_CELL, _CELL, _CELL, _CELL), min_size=1, max_size=4),
     lines=st.tuples(*[st.integers(0, 1)] * 3),
-    whole=st.tuples(*[st.booleans()] * 4),
     width=st.sampled_from(WIDTHS),
 )
 def test_no_listing_loses_a_word(
     rows: list[tuple[str, ...]],
     lines: tuple[int, ...],
-    whole: tuple[bool, ...],
     width: int,
 ) -> None:
     """Words of up to 90 characters, in columns of every kind; only such a word leaves the page."""
     columns = [
-        Column(title, line=line, whole=kept)
-        for title, line, kept in zip(("A", "B B", "C", "D"), (0, *lines), whole, strict=True)
+        Column(title, line=line)
+        for title, line in zip(("A", "B B", "C", "D"), (0, *lines), strict=True)
     ]
     text = rendered(columns, [ListingRow(row) for row in rows], width)
     wanted = Counter(word for row in rows for cell in row for word in cell.split())

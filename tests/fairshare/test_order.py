@@ -364,7 +364,7 @@ def test_a_tie_is_said_to_be_one():
 def test_every_dispatch_says_why():
     order = order_policy(instance(Queue("default", user_shares=(("a", 3),)), Queue("x", 9)))
     order.begin(0, [*jobs("a"), Job("7", queue="x")])
-    assert order.next().why == "first in order of queue x"
+    assert order.next().why == "first in the order of queue x"
     order.skipped(order.next().job)
     assert order.next().why == "first job of default/a, dynamic priority 3.000 (a 3.000 alone)"
 

@@ -88,5 +88,5 @@ def test_signs_that_may_be_strange_are_looked_at(sign: str) -> None:
     if sign == "é":
         assert loads_with_warnings(text % sign)[0].cluster.hosts[0].type == "é"
         return
-    with pytest.raises(InputError, match=r"holds the \w+ character U\+"):
+    with pytest.raises(InputError, match=r"contains the \w+ character U\+"):
         loads_with_warnings(text % sign)

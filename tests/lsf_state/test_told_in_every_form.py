@@ -341,7 +341,7 @@ def test_a_held_job_is_named_where_somebody_asks_for_it() -> None:
     assert held.jobs == ()
     again = sw.loads(sw.dump(it))
     assert again.omissions == it.omissions
-    said = "job 2 was read and is not planned: in state PSUSP, held until `bresume` releases it"
+    said = "job 2 was read but is not planned: in state PSUSP, held until `bresume` releases it"
     for ask in (
         lambda: sw.explain(again, "2"),
         lambda: sw.diagnose(again, jobs=["2"]),

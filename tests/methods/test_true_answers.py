@@ -171,8 +171,8 @@ def test_without_time_nothing_is_called_infeasible(method: str, objective: str) 
     assert found.status in ("feasible", "optimal")
     if found.unplaced or objective == "lexicographic":
         assert found.status == "feasible"
-        assert "the limit of the search" in found.unplaced[0].reason
-        assert any("the limit of the search" in note for note in found.notes)
+        assert "the search limit" in found.unplaced[0].reason
+        assert any("the search limit" in note for note in found.notes)
 
 
 C2 = problem(

@@ -520,7 +520,7 @@ def test_other_machines_need_a_token_or_a_proxy(token: Path) -> None:
     assert Access.of("::1", None, None).is_local
     assert is_loopback("127.8.8.8")
     assert not is_loopback("board.example")
-    with pytest.raises(InputError, match="not a name of a header"):
+    with pytest.raises(InputError, match="not a valid HTTP header name"):
         Access.of("127.0.0.1", None, "X: Y")
     token.chmod(0o644)
     with pytest.raises(InputError, match="other users may read it: mode 644"):

@@ -142,7 +142,7 @@ def test_a_priority_of_zero_holds_the_job(words: str) -> None:
 def test_no_memory_is_without_limit() -> None:
     """The message was of rusage[], which nobody had written."""
     seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
-    with pytest.raises(sw.InputError, match="--mem: an amount without limit"):
+    with pytest.raises(sw.InputError, match="--mem: an unlimited amount"):
         sw.ask(instance_of(seen, NOW), "sbatch -n 1 -t 10 --mem=UNLIMITED")
 
 
@@ -164,7 +164,11 @@ def test_a_job_above_the_time_of_its_partition_is_not_proved(
     texts = changed("jobs", **job)
     texts |= {"partitions": changed("partitions", MaxTime="01:00:00")["partitions"]}
     seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
-    above = [item.what for item in instance_of(seen, NOW).omissions if "above that" in item.what]
+    above = [
+        item.what
+        for item in instance_of(seen, NOW).omissions
+        if "exceeds that of its partition" in item.what
+    ]
     assert bool(above) != proved
     assert proved or not waits(texts)[1]
 
