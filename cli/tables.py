@@ -197,8 +197,8 @@ def _needed_widths(
         texts = (_PARTS.sub(_BLANK, printable(row.cells[place])) for row in rows)
         words = (word for text in texts for word in re.split("[ \n]", text))
         least = max(LEAST, cell_len(columns[place].name), *map(cell_len, words))
-        cut = max(0, min(excess, widths[place] - least))
-        widths[place], excess = widths[place] - cut, excess - cut
+        taken = max(0, min(excess, widths[place] - least))
+        widths[place], excess = widths[place] - taken, excess - taken
     return widths
 
 
