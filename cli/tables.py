@@ -192,7 +192,8 @@ def _needed_widths(
     for group, places in _groups(columns):
         have = sum(widths[place] for place in places) + style.between * (len(places) - 1)
         widths[places[-1]] += max(0, cell_len(group) - have)
-    excess = sum(widths) - _width_left(columns, width, style) if width >= WIDE else 0
+    left = _width_left(columns, width, style)
+    excess = sum(widths) - left if min(width, style.max_width) >= WIDE else 0
     for place in sorted(range(len(widths)), key=widths.__getitem__, reverse=True):
         texts = (_PARTS.sub(_BLANK, printable(row.cells[place])) for row in rows)
         words = (word for text in texts for word in re.split("[ \n]", text))
