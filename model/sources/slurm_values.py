@@ -14,7 +14,7 @@ from typing import Any
 
 #: Texts of a value that says nothing.
 _BLANK = frozenset({"", "(null)", "null", "none", "n/a", "*", "no_val", "(none)", "not_set"})
-_INFINITE = frozenset({"unlimited", "infinite", "infinity", "n"})
+_INFINITE = frozenset({"unlimited", "infinite", "infinity", "inf", "n"})
 #: Slurm's own INFINITE and NO_VAL of 16, 32 and 64 bits: they appear as bare numbers in 22.05.
 _INFINITE_NUMBERS = frozenset({0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF})
 _NO_VAL_NUMBERS = frozenset({0xFFFE, 0xFFFFFFFE, 0xFFFFFFFFFFFFFFFE})

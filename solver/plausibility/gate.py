@@ -30,6 +30,7 @@ from ..availability.resources import HostResource, Per, Pool, Use
 from ..budget import Budget
 from ..problem import profile_of_running
 from ..resolve import Resolver
+from ..rules.omitted import Scopes
 from ..scheduler.continuation import started_now
 from ..scheduler.next_cycle import plan_next_cycle
 from ..scheduler.why_pending import PARALLEL
@@ -343,7 +344,7 @@ def unexplained(
     if not known:
         return
     begun = started_now(replace(instance, omissions=()), Budget()) & known.keys()
-    scheduler, later = instance.params.scheduler, _planned_earlier(instance, known)
+    scheduler, later = instance.params.scheduler, _planned_earlier(instance, known, begun)
     texts: dict[str, dict[str, None]] = {}
     for job, item in known.items():
         contradicted = job in begun and not item.eligible
@@ -359,10 +360,14 @@ def unexplained(
         yield Omission(text, where=where, count=len(jobs), jobs=tuple(jobs))
 
 
-def _planned_earlier(instance: Instance, known: dict[str, Statement]) -> set[str]:
+def _planned_earlier(
+    instance: Instance, known: dict[str, Statement], begun: frozenset[str]
+) -> set[str]:
     """Return the jobs that the scheduler's own plan, made again, starts earlier than printed.
 
     Greedy reservation has an estimate for some jobs alone: the others count by time-based one.
+    begun: jobs that start now. Of the others, those are left out whose start an input that was not
+    read may change, which explains the difference and has taken the proof.
     """
     starts = {job: item.start - NEAR for job, item in known.items() if item.start is not None}
     if all(start <= instance.now for start in starts.values()):
@@ -379,4 +384,10 @@ def _planned_earlier(instance: Instance, known: dict[str, Statement]) -> set[str
         for item in plan.reservations
         if item.start is not None or item.estimate is not None
     }
-    return {job for job, at in starts.items() if (own := found.get(job)) is not None and own < at}
+    later = {job for job, at in starts.items() if (own := found.get(job)) is not None and own < at}
+    if rest := [job for job in instance.pending if job.id in later - begun]:
+        scopes = Scopes(instance, Resolver.of(instance))
+        for item in instance.omissions:
+            moved = scopes.moved(item, rest)
+            later -= {job.id for job in rest} if moved is None else set(moved)
+    return later

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -194,6 +194,8 @@ class _Rule:
     weight: int
     decay: float
     period: int
+    damping: int
+    flags: frozenset[str]
     ends_count: bool
 
     @classmethod
@@ -209,12 +211,14 @@ class _Rule:
             weight,
             1 - 0.693 / half_life if half_life else 1.0,
             int(words.get("PriorityCalcPeriod", "300")),
+            int(words.get("FairShareDampeningFactor", "1")),
+            frozenset(words.get("PriorityFlags", "").split("+")),
             words.get("AccountingStorageEnforce", "limits") == "limits",
         )
 
 
 class FairshareOverTime:
-    """Fairshare parts of priorities at any time of a schedule, by Fair Tree."""
+    """Fairshare parts of priorities at any time of a schedule."""
 
     def __init__(self, instance: Instance, stretches: Sequence[HeldStretch]) -> None:
         self._rule = _Rule.of(instance)
@@ -222,6 +226,8 @@ class FairshareOverTime:
         self._runs = stretches
         self._begin = instance.now
         self._usage = [[item.usage for item in self._items]]
+        #: Effective usage of accounts by the computation before (classic formula).
+        self._late: list[dict[int, float]] = [{}]
         self._parts: dict[int, list[float]] = {}
         self._below: dict[int, tuple[int, ...]] = {}
         self._number = {
@@ -234,14 +240,11 @@ class FairshareOverTime:
     ) -> FairshareOverTime | None:
         """Return the parts by which jobs of several users are compared, None if they are not.
 
-        Other rules by user or account, billing by other than CPUs, the classic formula, or a very
-        long schedule: None.
+        Other rules by user or account, billing by other than CPUs, or a very long schedule: None.
         """
         rule = _Rule.of(instance)
         others = instance.limits or instance.users or instance.groups or instance.job_groups
-        named = ("TRESBillingWeights", "NO_FAIR_TREE")
-        unread = any(word in instance.params.select_parameters for word in named)
-        if rule is None or others or unread:
+        if rule is None or others or "TRESBillingWeights" in instance.params.select_parameters:
             return None
         periods = max(0, until - instance.now) // rule.period + 1
         return cls(instance, stretches) if periods * len(stretches) <= _MOST else None
@@ -274,7 +277,7 @@ class FairshareOverTime:
         while len(self._usage) <= place:
             self._next()
         if place not in self._parts:
-            factors = self._factors(self._usage[place])
+            factors = self._factors(self._usage[place], self._late[place])
             if not place:  # present priorities contain the factors that Slurm printed
                 stated = (item.factor for item in self._items)
                 factors = [
@@ -291,7 +294,8 @@ class FairshareOverTime:
         assert rule is not None, "it counts"
         first = (self._begin // rule.period + len(self._usage) - 1) * rule.period
         last = first + rule.period
-        after = [used * rule.decay**rule.period for used in self._usage[-1]]
+        before, ends = self._usage[-1], [0.0] * len(self._items)
+        after = [used * rule.decay**rule.period for used in before]
         for run in self._runs:
             number = self._of(run.job)
             finished = run.end is not None and run.end < last
@@ -303,8 +307,12 @@ class FairshareOverTime:
             at: int | None = number
             while at is not None:
                 after[at] += amount * (rule.decay**rule.period if finished else 1.0)
+                ends[at] += amount if finished else 0.0
                 at = self._above(at)
         self._usage.append(after)
+        known = [one + other for one, other in zip(before, ends, strict=True)]
+        classic = "NO_FAIR_TREE" in rule.flags
+        self._late.append(self._effective(known, {}) if classic else {})
 
     def _level(self, number: int) -> tuple[int, ...]:
         """Return the associations below an account; those of a child without shares are its own."""
@@ -320,7 +328,11 @@ class FairshareOverTime:
         self._below[number] = tuple(found)
         return self._below[number]
 
-    def _factors(self, usage: Sequence[float]) -> list[float]:
+    def _factors(self, usage: Sequence[float], late: Mapping[int, float]) -> list[float]:
+        rule = self._rule
+        assert rule is not None, "it counts"
+        if "NO_FAIR_TREE" in rule.flags:
+            return self._by_formula(usage, late, rule.damping)
         found = [0.0] * len(self._items)
         users = sum(bool(item.user) for item in self._items)
         rank = users
@@ -355,3 +367,46 @@ class FairshareOverTime:
             else:
                 yield from self._walk(number, usage, tied=equal)
             last = levels[number]
+
+    def _effective(self, usage: Sequence[float], late: Mapping[int, float]) -> dict[int, float]:
+        """Return the effective usage of each association, of the classic formula."""
+        whole = usage[self._root]
+        found = {self._root: 1.0}
+        for account, below, total in self._downwards():
+            for number in below:
+                item = self._items[number]
+                own = min(1.0, usage[number] / whole) if whole else 0.0
+                if account == self._root:
+                    value = own
+                elif item.shares is None or not total:
+                    value = found[account]
+                else:
+                    value = own + (found[account] - own) * item.shares / total
+                found[number] = value if item.user else late.get(number, value)
+        return found
+
+    def _downwards(self) -> Iterator[tuple[int, Sequence[int], int]]:
+        """Yield each account before those below it, with these and the sum of their shares."""
+        todo = [self._root]
+        while todo:
+            account = todo.pop()
+            below = self._level(account)
+            yield account, below, sum(self._items[number].shares or 0 for number in below)
+            todo += [number for number in below if not self._items[number].user]
+
+    def _by_formula(
+        self, usage: Sequence[float], late: Mapping[int, float], damping: int
+    ) -> list[float]:
+        effective = self._effective(usage, late)
+        found = [0.0] * len(self._items)
+        norm = {self._root: 1.0}
+        for account, below, total in self._downwards():
+            for number in below:
+                shares = self._items[number].shares
+                own = account if shares is None else number
+                norm[number] = norm[account]
+                if shares is not None:
+                    norm[number] *= shares / total if total else 0.0
+                if norm[own] > 0:
+                    found[number] = 2 ** -(effective[own] / norm[own] / damping)
+        return found

@@ -92,7 +92,7 @@ def test_the_forms_of_sshare_say_the_same() -> None:
             "usage": int(row.usage),
             "shares_normalized": number(row.norm_shares),
             "effective_usage": number(row.effective_usage),
-            "fairshare": {"factor": number(row.factor)},
+            "fairshare": {"factor": number(row.factor), "level": number(row.level)},
             "tres": {"group_minutes": [], "run_seconds": [], "usage": []},
         }
         for row in seen.shares
@@ -108,6 +108,7 @@ def test_the_forms_of_sshare_say_the_same() -> None:
     [
         ("sshare_l", "|0.909091|1.471960", "|0.818182|1.471960", "FairShare 0.818182, computed"),
         ("sshare_l", "|60|0.594059|", "|60|0.494059|", "NormShares 0.494059, computed 0.594059"),
+        ("sshare_l", "|0.909091|1.471960", "|0.909091|2.471960", "LevelFS 2.47196, computed"),
         ("sprio", " 9091 ", " 9191 ", "FAIRSHARE 9191, computed 9091"),
         ("sprio", "    24 ", "    54 ", "AGE 54, computed"),
         ("sprio", " 438 ", " 338 ", "JOBSIZE 338, computed 438"),
@@ -142,6 +143,7 @@ def test_sshare_of_one_user_contradicts_itself() -> None:
             "PriorityUsageResetPeriod=WEEKLY: the periodic reset is not simulated",
         ),
         ("PrioritySiteFactorPlugin=site/own", "PrioritySiteFactorPlugin: the site factor"),
+        ("PriorityFlags=NO_FAIR_TREE,DEPTH_OBLIVIOUS", "DEPTH_OBLIVIOUS: factors are computed"),
     ],
 )
 def test_settings_that_are_not_obeyed_are_named(line: str, note: str) -> None:
@@ -260,13 +262,14 @@ def _with_usage(items: tuple[Association, ...], draw: random.Random) -> tuple[As
     return tuple(replace(item, usage=used) for item, used in zip(items, usage, strict=True))
 
 
-def test_the_formula_and_the_decay_are_those_of_the_judge() -> None:
+@pytest.mark.parametrize("flags", [(), ("NO_FAIR_TREE",)])
+def test_the_formula_and_the_decay_are_those_of_the_judge(flags: tuple[str, ...]) -> None:
     """Random trees and jobs: whole periods at once here, one by one in the judge."""
     for seed in range(60):
         draw = random.Random(seed)
         items = _with_usage(_random_tree(draw), draw)
         rule = FairshareRule(
-            1000, draw.choice([0, 600, 5000]), 60, draw.choice([1, 3]), frozenset(),
+            1000, draw.choice([0, 600, 5000]), 60, draw.choice([1, 3]), frozenset(flags),
             draw.random() < 0.5,
         )  # fmt: skip
         params = sw.Params(family="Slurm", select_parameters=f"{rule.text()},PriorityCalcPeriod=60")

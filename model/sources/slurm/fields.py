@@ -322,9 +322,10 @@ SHARES = (
     _row("share", "usage", "usage", "RawUsage", _amount),
     _row("share", "effective usage", "effective_usage", "EffectvUsage", number),
     _row("share", "factor", "fairshare.factor", "FairShare"),
+    _row("share", "level", "fairshare.level", "LevelFS", number),
     _row("share", "GrpTRESMins", "tres.group_minutes", "GrpTRESMins"),
-    _inert("share", "cluster fairshare.level id tres.run_seconds tres.usage usage_normalized",
-           "Cluster GrpTRESRaw ID LevelFS NormUsage TRESRunMins"),
+    _inert("share", "cluster id tres.run_seconds tres.usage usage_normalized",
+           "Cluster GrpTRESRaw ID NormUsage TRESRunMins"),
 )  # fmt: skip
 
 #: sprio, which has no JSON; "PARTITION factor" is its second column PARTITION.

@@ -290,14 +290,14 @@ class PriorityCheck:
             touch("PriorityWeightFairshare: the component of each job stays unchanged "
                   "(give sshare -a -l -P)")  # fmt: skip
         flags = values.text(settings.get("priorityflags")).upper()
-        if "DEPTH_OBLIVIOUS" in flags:
-            touch("PriorityFlags=DEPTH_OBLIVIOUS: factors are computed without it")
         if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
             touch("PriorityFlags=INCR_ONLY: priorities also fall with fairshare")
         if not values.blank(settings.get("prioritysitefactorplugin")):
             touch("PrioritySiteFactorPlugin: the site factor of each job stays unchanged")
         if self.rule is None:
             return
+        if "DEPTH_OBLIVIOUS" in self.rule.flags and not self.rule.is_fair_tree:
+            touch("PriorityFlags=DEPTH_OBLIVIOUS: factors are computed without it")
         reset = values.text(settings.get("priorityusageresetperiod")).upper()
         if reset not in ("", "NONE"):
             touch(f"PriorityUsageResetPeriod={reset}: the periodic reset is not simulated")
@@ -469,6 +469,11 @@ def _contradiction(
     printed = row.effective_usage
     if printed is not None and abs(printed - by_usage.effective_usage) > _DIGITS + late:
         return f"EffectvUsage {printed:g}, computed {by_usage.effective_usage:.6f},"
+    if row.level and math.isfinite(row.level) and printed:
+        # LevelFS is NormShares / EffectvUsage, each printed with six digits.
+        computed = own.norm_shares / printed
+        if abs(row.level - computed) > _DIGITS * (1 + (1 + computed) / printed):
+            return f"LevelFS {row.level:g}, computed {computed:.6f},"
     return ""
 
 

@@ -284,6 +284,8 @@ class SlurmShare(Association):
     norm_shares: float | None = None
     #: EffectvUsage, None if not printed.
     effective_usage: float | None = None
+    #: LevelFS, None if not printed.
+    level: float | None = None
     #: GrpTRESMins, "" without a limit.
     minutes: str = ""
     #: Input and row, as messages name them.
