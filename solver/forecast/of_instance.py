@@ -9,6 +9,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Integral
@@ -116,23 +117,25 @@ class HostsWorld:
     def _starts(
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool]
     ) -> Ints:
-        session = self._begun()
-        self._set_run_times(session.world, run_times)
-        newcomers = self.newcomers.jobs(coming, session.requests)
-        found = self._run(session, _Arriving(session, newcomers), should_stop)
+        session, arriving = self._sampled(run_times, coming)
+        found = self._run(session, arriving, should_stop)
         asked = (self.names[row] for row in self.asked.tolist())
         return np.array([found.get(name, NO_START) for name in asked], dtype=np.int64)
 
     def slots_in_use(
-        self, run_times: Ints, coming: FutureArrivals, times: Sequence[int]
+        self,
+        run_times: Ints,
+        coming: FutureArrivals,
+        times: Sequence[int],
+        should_stop: Callable[[], bool],
     ) -> list[Counter[str]]:
         """Return the slots in use by host at each of the times of one sample."""
-        session = self._begun()
-        self._set_run_times(session.world, run_times)
-        arriving = _Arriving(session, self.newcomers.jobs(coming, session.requests))
+        session, arriving = self._sampled(run_times, coming)
         found, hosts = [], self.instance.cluster.hosts
         for time in times:
             while True:
+                if should_stop():
+                    raise OutOfTime
                 arriving.before_next_cycle()
                 due = session.next_time()
                 if due is None or due > time or not session.advance():
@@ -142,6 +145,12 @@ class HostsWorld:
                 used.update({hosts[place].name: n for place, n in state.allocation.items()})
             found.append(used)
         return found
+
+    def _sampled(self, run_times: Ints, coming: FutureArrivals) -> tuple[Session, _Arriving]:
+        """Return the simulation of one sample at its begin, and its arrivals."""
+        session = self._begun()
+        self._set_run_times(session.world, run_times)
+        return session, _Arriving(session, self.newcomers.jobs(coming, session.requests))
 
     def _begun(self) -> Session:
         """Return a simulation at the instant of the state, ready to continue."""
@@ -692,10 +701,10 @@ def sampled_use(
     world = hosts_world(instance, history)
     run_times = Ratios(history.jobs).draw(world.jobs, world.now, samples, seed)
     coming = PastBlocks(history.jobs).after(world.now, world.now, world.jobs, run_times, seed)
-    for number in range(samples):
-        if should_stop():
-            return
-        yield world.slots_in_use(run_times[:, number], coming(number, times[-1]), times)
+    with suppress(OutOfTime):
+        for number in range(samples):
+            arrivals = coming(number, times[-1])
+            yield world.slots_in_use(run_times[:, number], arrivals, times, should_stop)
 
 
 def _stop_of(cancel: threading.Event | None, should_stop: Callable[[], bool]) -> Callable[[], bool]:

@@ -366,8 +366,8 @@ def _planned_earlier(
     """Return the jobs that the scheduler's own plan, made again, starts earlier than printed.
 
     Greedy reservation has an estimate for some jobs alone: the others count by time-based one.
-    begun: jobs that start now. Of the others, those are left out whose start an input that was not
-    read may change, which explains the difference and has taken the proof.
+    begun: jobs that start now. Another job is passed over if an input that was not read may change
+    its start, which explains the difference and has taken the proof.
     """
     starts = {job: item.start - NEAR for job, item in known.items() if item.start is not None}
     if all(start <= instance.now for start in starts.values()):

@@ -560,9 +560,7 @@ class TimeBased:
                 return found
             cycle.progress.without_future_allocation.add(state.number)
             fallback = "no future allocation was found for it"
-        if (
-            cycle.instance.params.scheduler.plans_nodes
-        ):  # a job without a planned start holds no nodes
+        if cycle.instance.params.scheduler.plans_nodes:
             return None
         reservation = Greedy().reserve(cycle, state, closed)
         if reservation is not None and reservation.method == Greedy.name:

@@ -311,8 +311,7 @@ class _SlurmJobs:
             if over > 0:
                 self.notes.touch(
                     f"running jobs use {count} CPUs of {name}, which has {count - over}: treated "
-                    f"as "
-                    "all in use until the last of them ends",
+                    "as all in use until the last of them ends",
                     hosts=(name,),
                 )
             for allocation in held:

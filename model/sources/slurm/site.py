@@ -502,7 +502,9 @@ def _queue(
             f"{item.name}", queues=(item.name,)
         )  # fmt: skip
     if not names:
-        notes.touch(f"that partition {item.name} has no nodes", queues=(item.name,))
+        notes.touch(
+            f"nodes of partition {item.name}, for which no input lists any", queues=(item.name,)
+        )
     for what, value in item.named:
         only = ("gpu",) if what == "defaults of gres" else ()
         notes.touch(
