@@ -5,17 +5,14 @@ Source: the synopsis of bsub in the command reference of LSF 10.1, for CORAL sys
 
 from __future__ import annotations
 
-from importlib import resources
+from .table_files import rows
 
-_ROWS = [
-    (*line.split("\t"), "")
-    for line in (resources.files(__package__) / "bsub_options.tsv").read_text("utf-8").splitlines()
-]
+_ROWS = list(rows(__package__, "bsub_options.tsv", 3))
 
 
 def _words(kind: str) -> dict[str, str]:
     """Return the options of one kind, each with what the table says of it."""
-    return {option: words for option, of, words, *_ in _ROWS if of == kind}
+    return {option: words for option, of, words in _ROWS if of == kind}
 
 
 #: Options with a value that do not affect where and when a job starts.

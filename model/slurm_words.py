@@ -11,119 +11,43 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .cluster import distinct
+from .table_files import rows
 
 if TYPE_CHECKING:
     from .instance import Instance
 
-#: A change of a request as a suggestion has it, its words for sbatch, and the field of ``scontrol
-#: update`` with its value, "" if the job has to be submitted again. Slurm changes the tasks, the
-#: nodes and the CPUs of a job each alone, so that a number of slots is not a single field.
-_CHANGES = tuple(
-    (re.compile(ours), words, update)
-    for ours, words, update in (
-        (r"with -W (\d+):(\d\d)( or less.*)?", r"with -t \1:\2:00\3", r"TimeLimit=\1:\2:00"),
-        (r"with -q (\S+)", r"with -p \1", r"Partition=\1"),
-        (r"in queue (\S+)", r"in partition \1", r"Partition=\1"),
-        (r"with -n 1", "with 1 CPU (-n, -c, -N)", ""),
-        (r"with -n (\d+)", r"with \1 CPUs in all (-n, -c, -N)", ""),
-        (r"with span\[ptile=(\d+)\]", r"with \1 CPUs on each node (--ntasks-per-node)", ""),
-        (r"with(out)? span\[(hosts=-1)?\]", "without -N and --ntasks-per-node", ""),
-        (r"without -x", "without whole nodes (--exclusive, or no --mem)", ""),
-        (r"without -m", "without -w", "ReqNodeList="),
-        (r"without select\[\]", "without -C and -x", ""),
-        (r"without -b", "without --begin", "StartTime=now"),
-        (r"without -w", "without -d", "Dependency="),
-        (r"without -U", "without --reservation", "ReservationName="),
-        (r"with -U (\S+)", r"with --reservation=\1", r"ReservationName=\1"),
-        (r"with(out)? -gpu.*", "with fewer GPUs, or any type of them", ""),
-        (r"(if .*) \(it is unavail\)", r"\1 (it is down)", ""),
-        (r"(if .*) \(it is closed_\w+\)", r"\1 (it is drained)", ""),
-    )
-)
-#: Amounts in rusage[]: the option of sbatch, and the field of ``scontrol update``.
-_AMOUNTS = (
-    (re.compile(r"mem=([\d.]+)/host"), r"--mem=\1", r"MinMemoryNode=\1"),
-    (re.compile(r"mem=([\d.]+)/task"), r"--mem-per-cpu=\1", r"MinMemoryCPU=\1"),
-    (re.compile(r"gres_(\w+)=(\d+)/host"), r"--gres=\1:\2", ""),
-    (re.compile(r"lic_(\w+)=(\d+)/job"), r"-L \1:\2", ""),
-)
-#: Sections of a requirement in the words of a sentence.
-_SECTIONS = (
-    (re.compile(r"span\[ptile=1\]"), "1 CPU on each node"),
-    (re.compile(r"span\[ptile=(\d+)\]"), r"\1 CPUs on each node"),
-    (re.compile(r"span\[hosts=1\]"), "all CPUs on one node"),
-    (re.compile(r"span\[block=(\d+)\]"), r"CPUs in blocks of \1"),
-    (re.compile(r"select\[([^\]]*)\]"), r"nodes with \1"),
-)
+Form = tuple[re.Pattern[str], str, str]
+
+
+def _forms() -> dict[str, list[Form]]:
+    """Return the rows of the table by kind: our words, Slurm's, the field of ``scontrol update``.
+
+    change: of a request, as a suggestion has it. Its field is "" if the job has to be submitted
+    again; Slurm changes tasks, nodes and CPUs of a job each alone, so that a number of slots is not
+    a single field. amount: in rusage[]. section: of a requirement. phrase: of a sentence. title: of
+    a column. refusal: words of a refused request that are not names in quotes.
+    """
+    found = dict[str, list[Form]]()
+    for kind, ours, theirs, update in rows(__package__, "slurm_words.tsv", 4):
+        found.setdefault(kind, []).append((re.compile(ours), theirs, update))
+    return found
+
+
+_FORMS = _forms()
 _RUSAGE = re.compile(r"rusage\[([^\]]*)\]")
 
-
-#: Phrases of sentences.
-_PHRASES = (
-    (re.compile(r"begin time \(-b\)"), "begin time (--begin)"),
-    (re.compile(r"(advance reservation \S+) \(-U\)"), r"\1 (--reservation)"),
-    (re.compile(r"\badvance reservation"), "reservation"),
-    (re.compile(r"\bAdvance reservation"), "Reservation"),
-    (re.compile(r"run limits \(-W\)"), "time limits (-t)"),
-    (re.compile(r"its termination time \(-t ([^)]*)\)"), r"the time by which it has to end (\1)"),
-    (re.compile(r"when LSF aborts it"), "after which it cannot start"),
-    (re.compile(r"LSF aborts it( then)?"), r"it cannot start\1"),
-    (re.compile(r"-gpu num=(\d+)/host"), r"--gpus-per-node=\1"),
-    (re.compile(r"-gpu num=(\d+)/task"), r"--gpus-per-task=\1"),
-    (re.compile(r"-gpu num=(\d+)(/job)?"), r"--gpus=\1"),
-    (re.compile(r"LSF's settings"), "Slurm's settings"),
-    (re.compile(r"\(RUNLIMIT\)"), "(MaxTime)"),
-    (re.compile(r"^( ?)RUNLIMIT\b", re.MULTILINE), r"\1TIMELIMIT"),
-    (re.compile(r"\bRESOURCE_RESERVE\b"), "RESERVATIONS"),
-    (re.compile(r"no RUNLIMIT\b"), "no MaxTime"),
-    (re.compile(r"(have|has) no -W\b"), r"\1 no -t"),
-    (re.compile(r"\(?badmin hhist ([^)]*?) shows who closed (it|them)\)?"),
-     r"(scontrol show node \1 shows why)"),
-    (re.compile(r"\(badmin qinact\)"), "(State=DOWN)"),
-    (re.compile(r"\(badmin qclose\)"), "(State=DRAIN or INACTIVE)"),
-    (re.compile(r"\b(PRIORITY) = "), "PriorityTier="),
-    (re.compile(r"\(PRIORITY up to"), "(PriorityTier up to"),
-    (re.compile(r"hosts: its HOSTS\b"), "nodes: its Nodes"),
-    (re.compile(r"\bHJOB_LIMIT = "), "MaxCPUsPerNode="),
-    (re.compile(r"\bLSB_TIME_RESERVE_NUMJOBS = "), "bf_max_job_test="),
-    (re.compile(r"\(UJOB_LIMIT\)"), "(MaxTRESPerUser of its QOS)"),
-    (re.compile(r"\bLimit section (?:qos|assoc)_"), "limit "),
-    (re.compile(r"needs BACKFILL in queue \S+"), "uses CPUs that are reserved for another job"),
-    (re.compile(r", BACKFILL in (?:every |no )?queues?[^)]*"), ""),
-    (re.compile(r"\bBACKFILL\b"), "backfill"),
-    (re.compile(r"Closed by LSF administrator"), "Drained by the administrator"),
-    (re.compile(r"LSF’s (\S+) estimate"), r"estimate of \1 reservation"),
-)  # fmt: skip
 #: Words for the units of a cluster.
 _UNITS = (("queue", "partition"), ("host", "node"), ("slot", "CPU"))
-#: Titles of columns.
-_TITLES = {
-    "QUEUE": "PARTITION", "QUEUE_NAME": "PARTITION", "HOSTS": "NODES", "HOST": "NODE",
-    "HOST_NAME": "NODE", "EXEC_HOST": "NODES", "FROM_HOST": "ALLOCNODE", "SLOTS": "CPUS",
-    "-n": "CPUS", "PTILE": "CPUS PER NODE", "-W": "-t", "CU": "SWITCHES", "-gpu": "GPUS",
-    "BY LIMITS": "BY TIME LIMITS", "RUNLIMIT": "TIMELIMIT", "JL/U": "MAX/USER",
-    "JL/P": "MAX/CPU", "JL/H": "MAX/NODE", "PRIO": "TIER", "QUEUES": "PARTITIONS",
-    "RSV_HOSTS": "RSV_NODES",
-}  # fmt: skip
-
-
+_TITLES = {ours.pattern: theirs for ours, theirs, _ in _FORMS["title"]}
 #: Settings of a queue, as those of a partition in slurm.conf.
 PARTITION_KEYS = {"PRIORITY": "PriorityTier", "HOSTS": "Nodes", "HJOB_LIMIT": "MaxCPUsPerNode"}
 #: Sections of an instance that Slurm calls otherwise.
 SECTION_NAMES = {f"{word}s": f"{unit}s" for word, unit in _UNITS if word != "slot"}
-#: Words of a refused request that are not names in quotes.
-_REFUSALS = (
-    (re.compile(r"^-W:"), "--time:"),
-    (re.compile(r"^-q:"), "--partition:"),
-    (re.compile(r"^-R:"), "request:"),
-    (re.compile(r"^-U:"), "--reservation:"),
-    (re.compile(r"\bbsub "), "sbatch "),
-)
 
 
 def _matched(change: str) -> tuple[str, str] | None:
     """Return a change of a request in Slurm's words, and the field that makes it."""
-    for ours, words, update in _CHANGES:
+    for ours, words, update in _FORMS["change"]:
         if (found := ours.fullmatch(change)) is not None:
             return found.expand(words), found.expand(update)
     if (found := re.fullmatch(r"with rusage\[([^\]]*)\]", change)) is not None:
@@ -134,14 +58,16 @@ def _matched(change: str) -> tuple[str, str] | None:
 def _amounts(text: str) -> str:
     parts = []
     for part in filter(None, re.split(r"[:,]", text)):
-        expanded = (m.expand(words) for own, words, _ in _AMOUNTS if (m := own.fullmatch(part)))
+        expanded = (
+            m.expand(words) for own, words, _ in _FORMS["amount"] if (m := own.fullmatch(part))
+        )
         parts.append(next(expanded, part))
     return " ".join(parts)
 
 
 def _memory_field(text: str) -> str:
     """Return the field for the memory of rusage[], "" if it has none in whole MB."""
-    for own, _, field in _AMOUNTS:
+    for own, _, field in _FORMS["amount"]:
         if field and (found := own.search(text)) is not None and found[1].isdigit():
             return found.expand(field)
     return ""
@@ -190,7 +116,7 @@ def family_text(instance: Instance, text: str) -> str:
 
 def _in_our_words(text: str) -> str:
     text = _RUSAGE.sub(lambda found: _amounts(found[1]), text)
-    for ours, theirs in (*_SECTIONS, *_PHRASES):
+    for ours, theirs, _ in (*_FORMS["section"], *_FORMS["phrase"]):
         text = ours.sub(theirs, text)
     for word, unit in _UNITS:
         text = re.sub(_UNIT.format(word), partial(_unit, unit), text)
@@ -295,6 +221,6 @@ def lowest_priority(instance: Instance, option: str) -> tuple[str, ...]:
 def refusal_text(instance: Instance, message: str) -> str:
     """Return why a request is refused, in the words of sbatch."""
     message = family_text(instance, message)
-    for ours, theirs in _REFUSALS:
+    for ours, theirs, _ in _FORMS["refusal"]:
         message = ours.sub(theirs, message)
     return message

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, cast
 from ..confined import check_inside, is_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
+from ..table_files import rows
 
 #: Bytes that are read at a time, and ahead.
 _PART, _BUFFER = 2**20, 2**16
@@ -227,57 +228,18 @@ class Kind:
     #: Command that reads such a file, "" if none does.
     use: str
     #: Advice on what to use instead if no command reads it.
-    instead: str = ""
+    instead: str
+    #: What a text of the kind has at its beginning, None if other signs tell it.
+    begins: re.Pattern[str] | None
 
 
-_IMPORT = "slotwise import"
-#: LSF output that no option reads: its description, and the output to use instead.
-_NOT_READ = {
-    "bjobs -sum": "only counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
-    "lshosts -l": "one block per host: give lshosts -w to slotwise import lsf --lshosts",
-    "lsload": "load: give bhosts -l, which has the load used for dispatch",
-    "lsload -s": "shared resources: give bhosts -s",
-    "bresources": "one line per pool: give bresources -g -l",
-    "bslots": "slots for backfill: an answer of LSF, not a state of the cluster",
-    "bacct": "finished jobs: slotwise import acct reads lsb.acct",
-    "bhist": "the history of jobs: slotwise import events reads lsb.events",
-    "bapp": "application profiles: slotwise import lsf reads lsb.applications",
-    "badmin": "parameters: slotwise import lsf reads the configuration files",
-    "lsid": "the cluster's name: slotwise import lsf takes --cluster",
-}
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("instance", "an instance file", "slotwise check"),
-        Kind("changes", "a file of changes over time", "slotwise simulate … --changes"),
-        Kind("pool", "a snapshot of a pool of processors", f"{_IMPORT} pool"),
-        Kind("events", "LSF's event log (lsb.events)", f"{_IMPORT} events"),
-        Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
-        Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
-        Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
-        Kind("bjobs -aps", "output of bjobs -aps", f"{_IMPORT} snapshot --aps"),
-        Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
-        *(
-            Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
-            for name in ("bhosts", "lshosts", "lsload")
-        ),
-        Kind("bhosts -s", "output of bhosts -s", f"{_IMPORT} snapshot --bhosts"),
-        Kind("bqueues", "output of bqueues", f"{_IMPORT} snapshot --bqueues"),
-        Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
-        *(
-            Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
-            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup", "brsvs")
-        ),
-        Kind("bsla", "output of bsla", f"{_IMPORT} snapshot --bsla"),
-        Kind("bresources -g -l", "output of bresources -g -l", f"{_IMPORT} snapshot --bresources"),
-        Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
-        Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
-        Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
-        Kind("lshosts -T", "output of lshosts -T or bhosts -aff", f"{_IMPORT} snapshot --topology"),
-        Kind("plan", "a plan of LSF's allocation planner", ""),
-        *(Kind(name, f"output of {name}", "", instead) for name, instead in _NOT_READ.items()),
-    )
-}
+def _kinds() -> Iterator[Kind]:
+    for name, text, use, instead, begins in rows(__package__, "kinds_of_file.tsv", 5):
+        form = re.compile(begins, re.MULTILINE) if begins else None
+        yield Kind(name, text, use, instead, form)
+
+
+KINDS = {kind.name: kind for kind in _kinds()}
 _RECORD = re.compile(r'\s*"([A-Z][A-Z0-9_]*)"\s+"\d')
 _ACCT = frozenset({"JOB_FINISH", "EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT"})
 _EVENTS = frozenset(
@@ -291,56 +253,8 @@ _EVENTS = frozenset(
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
 _JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
-#: Behind each job of bhist -l, which begins as one of bjobs -l does.
-_HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
 #: The first line of sacct -P, which is read as lsb.acct is.
 SACCT_HEADER = re.compile(r"(?:[A-Za-z/]+\|)*JobID(?:Raw)?\|", re.IGNORECASE)
-_TEXT = (
-    (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
-    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.M), "bjobs -aps"),
-    (re.compile(r"^\s*JOBID(?!.*\sAPS\s*$)(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
-    (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
-    (re.compile(r"^\s*QUEUE:[ \t]*\S", re.M), "bqueues"),
-    (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
-    (re.compile(r"^\s*HOST_NAME\s+STATUS\b", re.M), "bhosts"),
-    (re.compile(r"^HOST\s+\S+\s*\n\s*STATUS\b", re.M), "bhosts"),
-    (re.compile(r"^\s*HOST_NAME\s+type\b", re.M), "lshosts"),
-    (re.compile(r"^\s*Host\[[^\]\n]*\]\s+\S", re.M), "lshosts -T"),
-    (re.compile(r"^\s*JOBID\s+(?=.*\bARRAY_SPEC\b)", re.M), "bjobs"),
-    (re.compile(r"^\s*(?:RUN|PEND)\s+SSUSP\s+USUSP\s+UNKNOWN\b", re.M), "bjobs -sum"),
-    (re.compile(r"^\s*RESOURCE\s+TOTAL\s+RESERVED\s+LOCATION\b", re.M), "bhosts -s"),
-    (re.compile(r"^\s*HOST_NAME\s+GPU_ID\b", re.M), "bhosts -gpu"),
-    (re.compile(r"^HOST:\s*\S+\s*\n\s*NGPUS\b", re.M), "bhosts -gpu"),
-    (re.compile(r"^HOST_NAME:\s*\S+", re.M), "lshosts -l"),
-    (re.compile(r"^\s*HOST_NAME\s+gpu_id\b", re.M), "lshosts -gpu"),
-    (re.compile(r"^\s*HOST_NAME\s+status\s+(?=r15s\b)", re.M), "lsload"),
-    (re.compile(r"^\s*HOST_NAME\s+status\s+ngpus\b", re.M), "lsload -gpu"),
-    (re.compile(r"^\s*HOST_NAME\s+gpuid\b", re.M), "lsload -gpu"),
-    (re.compile(r"^\s*(?i:RESOURCE\s+VALUE\s+LOCATION)\b", re.M), "lsload -s"),
-    (re.compile(r"^\s*USER/GROUP\s+JL/P\b", re.M), "busers"),
-    (re.compile(r"^\s*GROUP_NAME\s+NJOBS\b", re.M), "bjgroup"),
-    (re.compile(r"^\s*RSVID\s+TYPE\b", re.M), "brsvs"),
-    (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
-    (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
-    (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),
-    (re.compile(r"^\s*GUARANTEED RESOURCE POOL:", re.M), "bresources -g -l"),
-    (re.compile(r"^\s*SERVICE CLASS NAME:", re.M), "bsla"),
-    (re.compile(r"^\s*(?:POOL_NAME\s+TYPE\b|GUARANTEED_RESOURCE_POOL\b)", re.M), "bresources"),
-    (re.compile(r"^\s*SLOTS\s+RUNTIME\b", re.M), "bslots"),
-    (re.compile(r"^\s*Accounting information about jobs", re.M), "bacct"),
-    (_HISTORY, "bhist"),
-    (re.compile(r"^GROUP_NAME:[^\n]*\n(?:\s*\n)*\s*USERS:", re.M), "bugroup"),
-    (re.compile(r"^GROUP_NAME:[^\n]*\n(?:\s*\n)*\s*HOSTS:", re.M), "bmgroup"),
-    (re.compile(r"^\s*GROUP_NAME\s+HOSTS\b", re.M), "bmgroup"),
-    (re.compile(r"^\s*GROUP_NAME\s+USERS\b", re.M), "bugroup"),
-    (re.compile(r"^\s*(?:APP_NAME\s+NJOBS\b|APPLICATION NAME:)", re.M), "bapp"),
-    (re.compile(r"^\s*(?:MBD|SBD|LIM) configuration at\b", re.M), "badmin"),
-    (re.compile(r"^\s*My cluster name is\b", re.M), "lsid"),
-    (re.compile(r"^\s*LS[BF]_\w+[ \t]*=", re.M), "lsf.conf"),
-    (re.compile(r"^\s*Begin\s+(?!.*[:{])\w+\s*$", re.M), "configuration"),
-    (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise/", re.M), "instance"),
-    (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise-changes/", re.M), "changes"),
-)
 
 
 def kind_of_text(text: str) -> str:
@@ -358,10 +272,11 @@ def kind_of_text(text: str) -> str:
         if line.startswith(";") or _SWF.match(line):
             return "swf"
         break
-    if start.startswith("Job <") and _HISTORY.search(start):
+    forms = ((kind.begins, kind.name) for kind in KINDS.values() if kind.begins)
+    places = {name: found.start() for form, name in forms if (found := form.search(start))}
+    if "bhist" in places and start.startswith("Job <"):  # bhist -l begins as bjobs -l does
         return "bhist"
-    places = [(found.start(), name) for form, name in _TEXT if (found := form.search(start))]
-    return min(places)[1] if places else ""
+    return min(places, key=lambda name: (places[name], name), default="")
 
 
 def _kind_of_json(start: str) -> str:

@@ -200,6 +200,11 @@ def amount_of(value: Any) -> float | None:
     return found
 
 
+def amount_or_0(value: Any) -> float:
+    """MB of an amount that there is; 0 if none is set."""
+    return amount_of(value) or 0.0
+
+
 def tres(value: Any) -> dict[str, float]:
     """Return ``cpu=8,mem=100M,node=1,gres/gpu:a100=2`` as amounts, mem in MB.
 

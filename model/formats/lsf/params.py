@@ -8,36 +8,27 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import resources
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
 from ...omissions import AFFINITY, PTILE, Change
+from ...table_files import rows
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
 from .draft import Concerned, Draft, Item, LsfEntry, LsfSection, Mark, Notes, entries, number
 from .lines import Place, Problems, Value
 
-
-def _rows() -> Iterator[tuple[str, str, str]]:
-    """Yield the parameters without a counterpart: name, what it concerns, and what it would do.
-
-    Those that concern nothing rarely or never have an effect on starts. The others concern the
-    jobs of the queue, application, user or host that has them, by the effect of an omission, jobs
-    that request a resource, jobs of others too, or those of a configuration (`only`).
-    """
-    text = resources.files(__package__).joinpath("parameters.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines()[1:]:
-        name, concerns, reason, *_ = (*line.split("\t"), "", "")
-        yield name, concerns, reason
-
-
-_CONCERNS = {name: concerns for name, concerns, _ in _rows()}
+#: Parameters without a counterpart: name, what it concerns, and what it would do. Those that
+#: concern nothing rarely or never have an effect on starts. The others concern the jobs of the
+#: queue, application, user or host that has them, by the effect of an omission, jobs that request a
+#: resource, jobs of others too, or those of a configuration (`only`).
+_ROWS = list(rows(__package__, "parameters.tsv", 3))
+_CONCERNS = {name: concerns for name, concerns, _ in _ROWS}
 #: Parameters without a counterpart that have a say in starts, and what they would do.
-CHANGES_ANSWERS = {name: reason for name, _, reason in _rows() if reason}
+CHANGES_ANSWERS = {name: reason for name, _, reason in _ROWS if reason}
 
 #: Values by which they do nothing.
 _OFF = frozenset(["", "-", "0", "0.0", "()", "N", "NO"])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ...configuration import CONSUMERS
+from ...table_files import rows
 
 #: ``bjobs -l`` and ``-UF`` (wrapped or not), ``bhosts -l``, ``bqueues -l`` and ``-r``.
 LONG = "-l"
@@ -66,10 +66,8 @@ LIMIT_CONSUMERS = tuple(
 
 def _table() -> Iterator[PrintedFact]:
     """Yield the rows of the table file; names in a cell are parted by ``;``."""
-    text = resources.files(__package__).joinpath("printed_facts.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines()[1:]:
-        row: list[Any] = [*line.split("\t"), *[""] * 8][:9]
-        of, what, field, long, json, words, outcome, needed, asked = row
+    for row in rows(__package__, "printed_facts.tsv", 9):
+        of, what, field, long, json, words, outcome, needed, asked = cast("list[Any]", row)
         cells = ((LONG, long), (JSON, json), (PLAIN, words))
         printed = {form: _names(names) for form, names in cells if names}
         yield PrintedFact(of, what, field, printed, outcome, needed, tuple(asked.split()))

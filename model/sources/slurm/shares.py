@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import InputError, Problem
 from .. import slurm_values as values
 from ..lsf_state.values import Text
-from .fields import SHARES, SlurmRecord
+from .fields import FIELDS, SlurmRecord
 from .records import with_parents
 from .seen import SlurmPriority, SlurmShare
 
@@ -35,7 +35,7 @@ NORMALISED = re.compile(r"\s\d\.\d{7,}(?:\s|$)")
 #: RawShares of an association that takes its parent's (JSON).
 _OF_PARENT = 0x7FFFFFFF
 _DASHES = re.compile(r"-+")
-_COLUMNS = tuple(name for row in SHARES for name in row.text)
+_COLUMNS = tuple(name for row in FIELDS if row.of == "share" for name in row.text)
 
 
 def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
