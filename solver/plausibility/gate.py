@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from typing import TypeAlias
 
 from ...model.cluster import Host
 from ...model.configuration import Queue
@@ -21,13 +22,15 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.pending import LOAD_WORDS, Pending
 from ...model.plan import Method
+from ...model.reserved_periods import reserved_periods, with_periods
 from ...model.sources.lsf_state.bjobs import INELIGIBLE
 from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
 from ...model.sources.slurm.seen import SlurmState
-from ..availability.demand import TermDemand
+from ..availability.demand import TermDemand, Windows
 from ..availability.profile import SLACK
 from ..availability.resources import HostResource, Per, Pool, Use
 from ..budget import Budget
+from ..precedence import Precedence, earliest
 from ..problem import profile_of_running
 from ..resolve import Resolver
 from ..rules.omitted import Scopes
@@ -38,51 +41,75 @@ from ..slurm.backfill import NEAR, plan_as_slurm
 
 P = Pending
 #: What explains a reason, in words, and whether it was read.
-_Row = tuple[str, Callable[[Instance, Job, Queue], bool]]
+_Row: TypeAlias = "tuple[str, _Holds]"
+#: Whether what was read explains the reason of a job of a queue.
+_Holds: TypeAlias = "Callable[[ReadOfLsf, Job, Queue], bool]"
 
 
-def _any_host(holds: Callable[[Host], object]) -> Callable[[Instance, Job, Queue], bool]:
-    return lambda it, job, queue: any(holds(host) for host in it.cluster.hosts)
+def _any_host(holds: Callable[[Host], object]) -> _Holds:
+    return lambda it, job, queue: any(holds(host) for host in it.instance.cluster.hosts)
 
 
-def _has_state(*words: str) -> Callable[[Instance, Job, Queue], bool]:
+def _has_state(*words: str) -> _Holds:
     return _any_host(lambda host: host.status.lower().startswith(words))
 
 
-def _asks(it: Instance, job: Job, queue: Queue) -> bool:
+def _asks(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
     """Whether a job has a resource requirement, of its own or of its application profile."""
-    profile = it.application(job.application)
-    types = {host.type for host in it.cluster.hosts}
+    profile = it.instance.application(job.application)
+    types = {host.type for host in it.instance.cluster.hosts}
     return bool(job.res_req or job.gpu or (profile and profile.res_req) or len(types) > 1)
 
 
-def _open_to_some(it: Instance, job: Job, queue: Queue) -> bool:
+def _open_to_some(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
     return bool(queue.hosts or queue.excluded_hosts)
 
 
-def _has_window(it: Instance, job: Job, queue: Queue) -> bool:
-    return bool(queue.dispatch_window or queue.run_window) or not queue.active
+def _is_closed(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    windows = (queue.dispatch_window, queue.run_window)
+    return any(map(it.is_closed, windows)) or not queue.active
 
 
-def _has_threshold(it: Instance, job: Job, queue: Queue) -> bool:
-    hosts = it.cluster.hosts
+def _awaits(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    """Whether a job has a dependency condition that does not hold yet."""
+    if job.id not in it.precedence.releases:
+        return False
+    held = earliest(it.precedence.releases[job.id].event, lambda after: None)
+    return held is None or held > it.now
+
+
+def _has_closed_window(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    return any(it.is_closed(host.windows) for host in it.instance.cluster.hosts)
+
+
+def _is_reserved(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    reserved = with_periods(it.instance).advance_reservations
+    return any(item.end > it.now for item in reserved)
+
+
+def _is_too_early(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    periods = reserved_periods(it.instance, job.reservation)
+    return periods is not None and not periods.is_active(it.now)
+
+
+def _has_threshold(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    hosts = it.instance.cluster.hosts
     own = any(host.thresholds.sched or "busy" in host.status.lower() for host in hosts)
     return own or bool(queue.thresholds.sched)
 
 
-def _exclusive_runs(it: Instance, job: Job, queue: Queue) -> bool:
-    alone = any(run.job.exclusive for run in it.running)
+def _exclusive_runs(it: ReadOfLsf, job: Job, queue: Queue) -> bool:
+    alone = any(run.job.exclusive for run in it.instance.running)
     return alone or _has_state("closed_excl")(it, job, queue)
 
 
 _SHAPE: _Row = ("a span or a number of slots above 1", lambda it, job, queue: (
     bool(job.slots > 1 or _asks(it, job, queue))
 ))  # fmt: skip
-_WINDOW: _Row = ("a window of its queue", _has_window)
-_UNITS: _Row = ("compute units", lambda it, job, queue: bool(it.cluster.units))
-_PARTITIONS: _Row = ("a host partition", lambda it, job, queue: bool(it.partitions))
+_UNITS: _Row = ("compute units", lambda it, job, queue: bool(it.instance.cluster.units))
+_PARTITIONS: _Row = ("a host partition", lambda it, job, queue: bool(it.instance.partitions))
 _QUEUE_RES_REQ: _Row = ("RES_REQ of its queue", lambda it, job, queue: bool(queue.res_req))
-_DEPENDENCY: _Row = ("its dependency condition", lambda it, job, queue: bool(job.dependency))
+_DEPENDENCY: _Row = ("a condition that it waits for", _awaits)
 
 #: Reasons that are no limit; those in neither table hold without anything to read.
 _EXPLAINED_BY: dict[Pending, _Row] = {
@@ -90,11 +117,11 @@ _EXPLAINED_BY: dict[Pending, _Row] = {
     P.DEPENDENCY: _DEPENDENCY,
     P.DEPENDENCY_NEVER: _DEPENDENCY,
     P.QUEUE_INACTIVE: ("that its queue is inactive", lambda it, job, queue: not queue.active),
-    P.QUEUE_WINDOW: _WINDOW,
-    P.QUEUE_WINDOW_CLOSES: _WINDOW,
+    P.QUEUE_WINDOW: ("a closed window of its queue", _is_closed),
+    P.QUEUE_WINDOW_CLOSES: ("a run window", lambda it, job, queue: bool(queue.run_window)),
     P.QUEUE_PROCLIMIT: ("PROCLIMIT of its queue", lambda it, job, queue: queue.slots is not None),
     P.NO_SHARE: ("shares of its queue", lambda it, job, queue: queue.user_shares is not None),
-    P.RESERVATION_INACTIVE: ("its reservation", lambda it, job, queue: bool(job.reservation)),
+    P.RESERVATION_INACTIVE: ("that its reservation is not active", _is_too_early),
     P.REQUIREMENT: ("a resource requirement of it", _asks),
     P.NOT_ALONE: ("that it is exclusive (-x)", lambda it, job, queue: job.exclusive),
     P.PARTITION_PRIORITY: _PARTITIONS,
@@ -102,12 +129,12 @@ _EXPLAINED_BY: dict[Pending, _Row] = {
     P.FIRST_HOST: ("its first host (-m)", lambda it, job, queue: any(h.first for h in job.hosts)),
     P.CLOSED: ("a closed host", _has_state("closed")),
     P.LOCKED: ("a locked host", _has_state("lock", "closed_lock")),
-    P.HOST_WINDOW: ("a dispatch window of a host", _any_host(lambda host: host.windows)),
+    P.HOST_WINDOW: ("a closed window of a host", _has_closed_window),
     P.NOT_OF_QUEUE: ("the hosts of its queue", _open_to_some),
     P.NOT_ASKED_FOR: ("hosts that it requests (-m)", lambda it, job, queue: bool(job.hosts)),
     P.JUST_ACCEPTED: (
         "JOB_ACCEPT_INTERVAL",
-        lambda it, job, queue: it.accept_interval(queue) > 0,
+        lambda it, job, queue: it.instance.accept_interval(queue) > 0,
     ),
     P.NO_LOAD: ("a host without load information", _has_state("unavail", "unreach", "unlicensed")),
     P.UNREACHABLE: ("a host out of reach", _has_state("unavail", "unreach")),
@@ -115,10 +142,7 @@ _EXPLAINED_BY: dict[Pending, _Row] = {
     P.QUEUE_SPAN: _QUEUE_RES_REQ,
     P.SPAN: _SHAPE,
     P.EXCLUSIVE: ("an exclusive job that runs", _exclusive_runs),
-    P.RESERVED: (
-        "an advance reservation",
-        lambda it, job, queue: bool(it.advance_reservations),
-    ),
+    P.RESERVED: ("an advance reservation", _is_reserved),
     P.NO_UNIT: _UNITS,
     P.UNIT_EXCLUSIVE: _UNITS,
     P.UNIT_OCCUPIED: _UNITS,
@@ -155,7 +179,8 @@ class ReadOfLsf:
     """What was read of an LSF cluster, asked for what explains the reasons of its jobs."""
 
     def __init__(self, instance: Instance) -> None:
-        self.instance = instance
+        self.instance: Instance = instance
+        self.now: int = instance.now
         self._resolver = Resolver.of(instance, reserving=False)
         self._running = profile_of_running(self._resolver)
         self._reported = self._resolver.table.reported_used()
@@ -165,6 +190,15 @@ class ReadOfLsf:
             if instance.queue(job.queue).reserve_cycles is not None:
                 for item, amount, _ in self._taken(job):
                     self._reserved[item.name] += amount
+
+    @cached_property
+    def precedence(self) -> Precedence:
+        """Return what the pending jobs wait for."""
+        return Precedence.of(self.instance)
+
+    def is_closed(self, windows: str) -> bool:
+        """Return whether windows are closed now."""
+        return not Windows(windows, self.instance.origin).is_open(self.now)
 
     def lacks(self, job: Job, reason: str) -> tuple[str, Pending | None]:
         """Return in words that what explains a reason of a job was not read, with that reason if
@@ -178,7 +212,7 @@ class ReadOfLsf:
                 return "no input explains it", None
             if kind in _EXPLAINED_BY:
                 what, holds = _EXPLAINED_BY[kind]
-                if not holds(self.instance, job, queue):
+                if not holds(self, job, queue):
                     return f"no input gives {what}", kind
             elif (kind := _OF_LIMIT.get(kind, kind)) in _IN_TABLE:
                 if kind is P.QUEUE_SLOTS and queue.slot_pool:
@@ -208,7 +242,7 @@ class ReadOfLsf:
         """Yield what a job takes an amount of, with the amount and what running jobs leave of it:
         on the host with the least.
         """
-        table, now = self._resolver.table, self.instance.now
+        table, now = self._resolver.table, self.now
         try:
             terms = self._resolver.demand(job).terms
         except InputError:

@@ -59,6 +59,7 @@ from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.folder import printed_at, read_texts
+from slotwise.model.sources.slurm.sbatch import sbatch_submission
 from slotwise.model.sources.swf import parse_swf
 from slotwise.model.sources.trace import from_snapshot
 from slotwise.model.windows import parse_windows
@@ -456,6 +457,52 @@ def bsub_words(rng: random.Random) -> None:
     submitted_job(rng.choice(_small()), f"bsub {words}")
 
 
+_SBATCH = (
+    *("array", "begin", "constraint", "cpus-per-task", "deadline", "dependency", "exclude", "gpus"),
+    *("exclusive", "gpus-per-node", "gpus-per-task", "gres", "hint", "hold", "licenses", "mem"),
+    *("mem-per-cpu", "mem-per-gpu", "nice", "nodelist", "nodes", "ntasks", "ntasks-per-node"),
+    *("oversubscribe", "partition", "prefer", "priority", "qos", "reservation", "switches"),
+    *("threads-per-core", "time", "time-min", "account", "overcommit", "pty", "wrap", "nothing"),
+)
+_SBATCH_VALUES = (
+    *("''", "0", "1", "2", "-1", "1.5", "4G", "1-", "2-1", "1-2", "1k", "0x1", "1e3", "9" * 30),
+    *("n1", "n[1-2]", "n[2-1]", "n[1-", "n[1-999999999]", "gpu", "gpu:2", "gpu:a:2", "gpu:0", ":"),
+    *("gres/gpu:1,shard:2", "1,2,3-5:2%1", "0-9%0", "0-999999999", "%1", "1:2:3:4:5", "1-0:0:0"),
+    *("UNLIMITED", "INFINITE", "now", "now+1hour", "now+999999999weeks", "2026-02-30", "16:00"),
+    *("9999-12-31T23:59:59", "0001-01-01", "afterok:1", "afterany:1:2?after:3+5", "singleton"),
+    *(
+        "afterok:",
+        "aftercorr:1_2",
+        "expand:1",
+        "a&b",
+        "[a*2&b*1]",
+        "a|",
+        "'(a'",
+        "lic@db:2",
+        "lic:x",
+    ),
+    *("2@1:00", "user", "nomultithread", "debug,debug", ",", "'x y'", "'\u2013'", "'\n'", "cpu=1"),
+)
+
+
+def sbatch_words(rng: random.Random) -> None:
+    """An sbatch, srun or salloc line, or a script, of options with values of any kind."""
+    words = []
+    for _ in range(rng.randint(1, 5)):
+        option, value = rng.choice(_SBATCH), rng.choice(_SBATCH_VALUES)
+        forms = (f"--{option}={value}", f"--{option} {value}", f"--{option}", value)
+        short = f"-{rng.choice('ABCDFGHJLMNOQSWXacdehikmnopqstvwx')}{rng.choice(('', ' '))}{value}"
+        words.append(rng.choice((*forms[:1] * 3, *forms, short, short)))
+    text = " ".join(words)
+    if rng.random() < 0.2:
+        text = "".join(f"#SBATCH {word}\n" for word in words) + "run\n#SBATCH -n 2\n"
+    else:
+        text = f"{rng.choice(('sbatch', 'sbatch', 'srun', 'salloc'))} {text}"
+    if rng.random() < 0.1:
+        text = bent(rng, text)
+    sbatch_submission(rng.choice(_small()), text, user=rng.choice(("", "root", "x")))
+
+
 def settings(rng: random.Random) -> None:
     """Settings after one another, of which one may replace what the next one goes into."""
     keys = ("hosts", "queues", "params", "limits", "resources", "user_groups", "pools", "config")
@@ -532,7 +579,7 @@ def a_store(rng: random.Random) -> None:
 
 #: Readers of whole folders, lines, settings and stores, each with its weight.
 READERS: Targets = (
-    (a_slurm_folder, 1), (bsub_words, 6), (settings, 2), (a_store, 0.5),
+    (a_slurm_folder, 1), (bsub_words, 6), (sbatch_words, 3), (settings, 2), (a_store, 0.5),
 )  # fmt: skip
 TARGETS: Targets = (
     (an_instance, 1),

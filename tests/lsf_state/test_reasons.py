@@ -275,6 +275,32 @@ def test_a_limit_holds_back_all_that_share_it(kind: Pending, alike: set[str]) ->
     assert told == alike
 
 
+ACTIVE = {"name": "r", "start": 0, "end": "9h", "allocation": "1*a", "users": "ann"}
+OVER = {"name": "r", "start": -7200, "end": -3600, "allocation": "8*a"}
+#: What would explain a reason at another time, and does not now.
+NOT_NOW: dict[Pending, dict[str, dict[str, Any]]] = {
+    P.START_TIME: {"job": {"begin": 0}},
+    P.DEPENDENCY: {"job": {"dependency": "started(1)"}},
+    P.QUEUE_WINDOW: {"queue": {"RUN_WINDOW": "0:00-23:00"}},
+    P.RESERVATION_INACTIVE: {
+        "job": {"reservation": "r"},
+        "rest": {"advance_reservations": [ACTIVE]},
+    },
+    P.HOST_WINDOW: {"host": {"DISPATCH_WINDOW": "0:00-23:00"}},
+    P.RESERVED: {"rest": {"advance_reservations": [OVER]}},
+}
+
+
+@pytest.mark.parametrize("kind", NOT_NOW, ids=lambda kind: kind.name)
+def test_what_is_not_in_force_now_explains_nothing(kind: Pending) -> None:
+    """A window counted as closed, a condition as unmet, as soon as there was one."""
+    busy = kind is not P.RESERVATION_INACTIVE
+    found = made(text_of(kind), NOT_NOW[kind], busy=busy)
+    (only,) = found.omissions
+    assert "no input gives" in only.what
+    assert not plan(found, "optimal", effort=5)["2"].proved
+
+
 #: What makes a job ineligible (PENDSTATE IPEND), and an array or a group with room for it.
 INELIGIBLE = {
     "nothing": ({}, False),
@@ -286,6 +312,8 @@ INELIGIBLE = {
     "full array": (EXPLAINED_BY[P.ARRAY_ELEMENTS], True),
     "array with room": ({"job": {"id": "2[1]", "array_limit": 9}}, False),
     "full group": (EXPLAINED_BY[P.JOB_GROUP], True),
+    "open window": (NOT_NOW[P.QUEUE_WINDOW], False),
+    "condition met": (NOT_NOW[P.DEPENDENCY], False),
     "full limit": (EXPLAINED_BY[P.LIMIT_USER], False),
 }
 
