@@ -32,13 +32,14 @@ NODES = (
     "RealMemory=64000 State={}\n"
 )
 RUNS = (
-    "JobId=1 JobName=r UserId=zoe(9) Priority=1000 Account=lab QOS=normal JobState=RUNNING "
+    "JobId=1 ArrayJobId=1 ArrayTaskId=9 JobName=r UserId=zoe(9) Priority=1000 "
+    "Account=lab QOS=normal JobState=RUNNING "
     "Reason=None TimeLimit=01:00:00 SubmitTime=2026-03-02T09:00:00 StartTime=2026-03-02T09:30:00 "
     "EndTime=2026-03-02T10:30:00 Partition=cpu NodeList=n1 NumNodes=1 NumCPUs={} NumTasks=1 "
     "CPUs/Task=1 Nodes=n1 CPU_IDs=0-{} Mem=0\n"
 )
 MAINTENANCE = (
-    "ReservationName=maint StartTime=2026-03-09T10:00:00 EndTime=2026-03-09T12:00:00 Nodes=n1 "
+    "ReservationName=maint StartTime=2026-03-02T10:50:00 EndTime=2026-03-09T12:00:00 Nodes=n1 "
     "Flags=MAINT Users=root State=INACTIVE\n"
 )
 LICENCES = "LicenseName=matlab Total=8 Used=8 Free=0 Reserved=0 Remote=no\n"
@@ -105,7 +106,7 @@ FACTS = {
     "ReqNodeNotAvail,_May_be_reserved_for_other_job": "",
     "ReqNodeNotAvail,_UnavailableNodes:n2": "ReqNodeList=n2",
     "NodeDown": "ReqNodeList=n2",
-    "JobArrayTaskLimit": "ArrayJobId={id} ArrayTaskId=1-3%2 ArrayTaskThrottle=2",
+    "JobArrayTaskLimit": "ArrayJobId=1 ArrayTaskId=1-3%1 ArrayTaskThrottle=1",
     "Constraints": "Features=fast",
     "PartitionDown": "Partition=off",
     "PartitionInactive": "Partition=off",
@@ -186,6 +187,7 @@ def made(
     full: bool = False,
     busy: bool = True,
     version: str = "23.11.4",
+    reserved: str = "",
 ) -> sw.Instance:
     """The instance of these jobs; explained: with all that explains reasons; full: each limit is
     in use; busy: n1 is full.
@@ -208,6 +210,8 @@ def made(
     }
     if explained:
         texts |= {"reservations": MAINTENANCE, "licences": LICENCES, **tables()}
+    if reserved:
+        texts["reservations"] = reserved
     seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
     return instance_of(seen, NOW)
 
@@ -249,6 +253,27 @@ def test_each_limit_is_explained_by_its_row_if_that_is_full(explained: str) -> N
         assert bool(said) == bool(told), (reason, said)
     if explained != "full":
         assert not any(item.proved for item in plan(found, "optimal", effort=5))
+
+
+#: What would explain a reason at another time or of another length, and does not now.
+ACTIVE, LATER = (MAINTENANCE.replace("02T10:50", day) for day in ("02T09:50", "02T11:10"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "more", "reserved"),
+    [
+        ("Reservation", "Reservation=maint", ACTIVE),
+        ("ReqNodeNotAvail,_Reserved_for_maintenance", "", LATER),
+        ("ReqNodeNotAvail", "", LATER),
+        ("JobArrayTaskLimit", "ArrayJobId={id} ArrayTaskId=1-3%2", LATER),
+        ("JobArrayTaskLimit", "ArrayJobId={id} ArrayTaskId=1-3 ArrayTaskThrottle=2", LATER),
+    ],
+)
+def test_what_is_not_in_force_now_explains_nothing(reason: str, more: str, reserved: str) -> None:
+    """A reservation a week ahead explained why a job of an hour did not start."""
+    found = made(job(10, reason, more), reserved=reserved)
+    assert all(said_of(found, item.id) for item in found.pending), found.omissions
+    assert not any(item.proved for item in plan(found, "optimal", effort=5))
 
 
 @pytest.mark.parametrize("explained", [False, True])

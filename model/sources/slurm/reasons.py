@@ -5,6 +5,7 @@ Words are those of Slurm 22.05 to 26.05, in small letters.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -149,8 +150,9 @@ class ReadOfSlurm:
 
     def _lacks_nodes(self, job: SlurmJob) -> str:
         said = job.reason_text or job.reason
-        here = self.nodes_of(job)
-        around = [item for item in self.reservations.values() if not here.isdisjoint(item.nodes)]
+        here, ends = self.nodes_of(job), self.now + (job.limit or math.inf)
+        begun = [item for item in self.reservations.values() if item.start < ends]
+        around = [item for item in begun if not here.isdisjoint(item.nodes)]
         reserved = {name for item in around for name in item.nodes}
         if "maintenance" in said.lower():
             there = any("MAINT" in item.flags for item in around)
@@ -201,6 +203,16 @@ def _closed(read: ReadOfSlurm, job: SlurmJob) -> bool:
     return any(not item.up for item in read.partitions_of(job))
 
 
+def _is_array_full(read: ReadOfSlurm, job: SlurmJob) -> bool:
+    most = job.task_limit or values.whole(job.tasks.partition("%")[2])
+    return most is not None and sum(run.id == job.id for run in read.limits.running) >= most
+
+
+def _is_too_early(read: ReadOfSlurm, job: SlurmJob) -> bool:
+    found = read.reservations.get(job.reservation)
+    return found is not None and found.start > read.now
+
+
 def _named(what: str) -> Callable[[ReadOfSlurm, SlurmJob], bool]:
     return lambda _, job: what in dict(job.named)
 
@@ -213,15 +225,9 @@ def _any_limit(of: str, column: str = "") -> Callable[[ReadOfSlurm, SlurmJob], b
 _EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = {
     "dependency": ("its dependency", lambda _, job: bool(job.dependency)),
     "begintime": ("its begin time", lambda read, job: (job.eligible or 0) > read.now),
-    "jobarraytasklimit": (
-        "a limit on the tasks of its array",
-        lambda _, job: bool(job.task_limit) or "%" in job.tasks,
-    ),
+    "jobarraytasklimit": ("a full limit on the tasks of its array", _is_array_full),
     "licenses": ("all licences that it requests", _licences_listed),
-    "reservation": (
-        "its reservation",
-        lambda read, job: job.reservation in read.reservations,
-    ),
+    "reservation": ("that its reservation is not active", _is_too_early),
     "nodedown": (
         "a node that it requires and that is down",
         lambda read, job: not all(read.up.get(name) for name in job.required),
