@@ -138,6 +138,8 @@ def _beside(running: str, node: str = "", waits: str = "TresPerNode=gres/gpu:1")
         "AllocTRES=cpu=1,node=1 TresPerNode=gres:gpu:a100:2",
         "AllocTRES=cpu=1,node=1 TresPerJob=gres/gpu:2",
         "AllocTRES=cpu=1,node=1 TresPerTask=gres/gpu=1",
+        "ReqTRES=cpu=1,node=1,gres/gpu=2,gres/gpu:a100=2",
+        "ReqTRES=cpu=1,node=1,gres/gpu=2 TresPerSocket=gres/gpu:2",
         "AllocTRES=cpu=1,node=1 Nodes=g1 CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1)",
     ],
 )
@@ -145,6 +147,13 @@ def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
     """AllocTRES has no GPUs where AccountingStorageTRES does not list them."""
     plan = sw.plan(_beside(running), "optimal")
     assert (plan["1"].start, plan["1"].proved) == (1800, True)
+
+
+@pytest.mark.parametrize("asked", ["gres/gpu=1", "gres/gpu=1,gres/gpu:a100=1"])
+def test_gpus_that_tres_alone_name_are_requested(asked: str) -> None:
+    """A job of which no TresPer… was printed started now, beside one that has all GPUs, proved."""
+    found = _beside("AllocTRES=cpu=1,node=1,gres/gpu=2", waits=f"ReqTRES=cpu=1,node=1,{asked}")
+    assert sw.plan(found, "optimal")["1"].start == 1800
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,9 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         per_task = least // max(1, per_node) if least > 1 else max(1, cpus // max(1, tasks))
     memory, by_cpu = _memory(record)
     by_gpu = values.gres(get("memory per gres")).get("gpu")
+    gres = {what: values.gres(get(f"tres per {what}")) for what in ("node", "job")}
+    if not any(gres.values()) and not any(map(_is_gres, per_task_tres)):
+        gres["job"] = _gres_of_tres(get("tres requested"))
     none_asked = memory is None and by_cpu is None and by_gpu is None
     return SlurmJobSize(
         cpus=cpus,
@@ -121,16 +124,16 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         memory_per_cpu=by_cpu,
         memory_per_gpu=None if by_gpu is None else float(by_gpu),
         all_memory=memory == 0 or (none_asked and bool(requested.get("mem"))),
-        gres_per_node=values.gres(get("tres per node")),
-        gres_per_job=values.gres(get("tres per job")),
-        gres_per_task={
-            name: count
-            for name, count in per_task_tres.items()
-            if name != "cpu" and not name.startswith(_OF_TASKS)
-        },
+        gres_per_node=gres["node"],
+        gres_per_job=gres["job"],
+        gres_per_task={name: n for name, n in per_task_tres.items() if _is_gres(name)},
         one_thread=values.whole(get("threads per core")) == 1,
         requested=requested,
     )
+
+
+def _is_gres(name: str) -> bool:
+    return name != "cpu" and not name.startswith(_OF_TASKS)
 
 
 def _licences(record: SlurmRecord, of_job: str) -> str:
@@ -215,11 +218,13 @@ def _held_gres(record: SlurmRecord, size: SlurmJobSize, nodes: int) -> dict[str,
 
 def _gres_of_tres(printed: Any) -> dict[str, int]:
     """Return the generic resources among TRES: 2 of ``gpu:a100`` for ``gres/gpu:a100=2``."""
-    return {
+    found = {
         name.removeprefix("gres/"): int(amount)
         for name, amount in values.tres(printed).items()
         if name.startswith("gres/")
     }
+    typed = {name.partition(":")[0] for name in found if ":" in name}
+    return {name: count for name, count in found.items() if name not in typed}
 
 
 def _gres_by_node(record: SlurmRecord) -> dict[str, dict[str, int]]:
