@@ -33,6 +33,8 @@ class ReservedPeriods:
     periods: tuple[tuple[int, int], ...]
     #: Whether its jobs continue beyond the period in which they started.
     open: bool = False
+    #: Whether there are later periods, which are not known.
+    recurs: bool = False
 
     def is_active(self, time: int) -> bool:
         """Return whether `time` lies inside a period."""
@@ -95,7 +97,7 @@ def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
     if not own:
         return None
     periods = tuple(sorted((item.start, item.end) for item in own if item.end < ALWAYS))
-    return ReservedPeriods(name, periods, own[0].open)
+    return ReservedPeriods(name, periods, own[0].open, any(item.end == ALWAYS for item in own))
 
 
 def end_of_reservation(instance: Instance, job: Job, start: int) -> int | None:

@@ -741,6 +741,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         return demand.impossible
     if demand.latest is not None and _misses_deadline(problem, demand):
         return crowded_past_deadline(problem.instance, demand.job)
+    demand = at_any_time(problem, demand)
     if earliest_start(problem.empty, demand) is None:
         lifted = on_loans(problem.resolver, demand)
         if lifted is not demand and earliest_start(problem.empty, lifted) is not None:
@@ -767,6 +768,15 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             f"reservations are not known"
         )
     return "jobs before it use its slots indefinitely (they have no run limit, or no start)"
+
+
+def at_any_time(problem: PlanningProblem, demand: Demand) -> Demand:
+    """Return a demand that fits wherever it would at some time, with later periods of recurring
+    advance reservations as the known ones.
+    """
+    if demand.latest is not None or not recurring(problem.instance):
+        return demand
+    return replace(demand, earliest=problem.instance.now, after=None)
 
 
 def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:

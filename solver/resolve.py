@@ -452,8 +452,9 @@ class Resolver:
         reserved = None if found.calendar is None else found.calendar.reserved
         if reserved is not None:
             first = reserved.next_start(earliest)
-            over = f"advance reservation {job.reservation} has expired" if first is None else ""
-            found = replace(found, impossible=found.impossible or over)
+            if first is None and not reserved.recurs:
+                over = f"advance reservation {job.reservation} has expired"
+                found = replace(found, impossible=found.impossible or over)
             earliest = earliest if first is None else first
         found = replace(
             found,

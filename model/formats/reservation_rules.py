@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..instance import Instance
-from ..reserved_periods import with_periods
+from ..reserved_periods import ALWAYS, with_periods
 from .document import Finding, Location, unknown_name
 
 
@@ -31,7 +31,7 @@ def _overlaps(instance: Instance, slots: Mapping[str, int]) -> Iterator[Finding]
     changes: dict[str, list[tuple[int, int, str]]] = {}
     for item in with_periods(instance).advance_reservations:
         for host, count in item.slots.items() if instance.now < item.end > item.start else ():
-            if host in slots:
+            if host in slots and item.end < ALWAYS:
                 there = changes.setdefault(host, [])
                 there += [(item.start, count, item.name), (item.end, -count, item.name)]
     places = {item.name: index for index, item in enumerate(instance.advance_reservations)}
@@ -45,6 +45,5 @@ def _overlaps(instance: Instance, slots: Mapping[str, int]) -> Iterator[Finding]
             if most > slots[host] and others and not {*others, name} <= said:
                 said.update((*others, name))
                 names = f"{', '.join(others)} and {name}"
-                message = f"{host} has {slots[host]} slots, not {most}, which {names} reserve "
-                "together"
+                message = f"{host} has {slots[host]} slots, {names} reserve {most} together"
                 yield Finding(("advance_reservations", places[name], "allocation"), message)

@@ -30,7 +30,7 @@ from ..availability.demand import Demand, without_hosts
 from ..availability.resources import BoolArray
 from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import admissions, priority_order
-from ..pending_reasons import NOWHERE, beyond_reported, reason_unplaced
+from ..pending_reasons import NOWHERE, at_any_time, beyond_reported, reason_unplaced
 from ..placement.earliest import earliest_start
 from ..planning import nothing_planned, plan
 from ..precedence import (
@@ -328,7 +328,7 @@ class Reasons:
         if demand.impossible:
             return False
         demand = on_loans(problem.resolver, replace(demand, after=None))
-        return earliest_start(problem.empty, demand) is not None
+        return earliest_start(problem.empty, at_any_time(problem, demand)) is not None
 
     def _why_nowhere(self, job: Job) -> str:
         """Return why a job fits nowhere with all queues active and all hosts open; "" if it

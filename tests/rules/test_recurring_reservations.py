@@ -89,6 +89,57 @@ JOB = (
 )
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "begin: 100d",
+        "begin: 100d, user: bob, reservation: 'bob#0', run_limit: 1h",
+        "dependency: ended(r)",
+        "dependency: ended(p)",
+    ],
+)
+def test_what_starts_behind_the_known_weeks_is_not_impossible(more: str) -> None:
+    """A begin time beyond them was "longer than every gap", and its reservation "has expired"."""
+    text = SITE.format(windows=DAILY, held="4*a", slots=8, hours=9)
+    keys = {"user": "zoe", "run_limit": "9h"}
+    own = "".join(f"{key}: {value}, " for key, value in keys.items() if f"{key}:" not in more)
+    text = text[: text.index("pending")] + (
+        "running: [{id: r, queue: q, start: 0, run_limit: 80d, allocation: 1*b}]\n"
+        "pending: [{id: p, queue: q, user: zoe, run_limit: 80d, hosts: b},\n"
+        f"  {{id: j, queue: q, slots: 4, hosts: a, {own}{more}}}]\n"
+    )
+    instance = sw.loads(text)
+    row = sw.outlook(instance)["j"]
+    assert (row.as_configured, row.proved, row.state) == (None, False, "starts if")
+    told = sw.explain(instance, "j").outlook
+    assert told is not None
+    assert told.state == "starts if"
+    for method in ("optimal", "milp"):
+        (item,) = [item for item in sw.plan(instance, method).unplaced if item.job == "j"]
+        assert "longer than every" not in item.reason
+        assert "expired" not in item.reason
+
+
+@pytest.mark.parametrize(
+    ("second", "refused"), [("0:00-2:00", False), (WEEKLY, True), ("13:59-15:00", True)]
+)
+def test_two_that_recur_may_not_overlap(second: str, refused: bool) -> None:
+    """Behind the known weeks both counted as always active, so that any two were refused."""
+    one = "{name: 'bob#0', users: bob, allocation: 4*a, windows: '12:00-14:00'}"
+    other = f"{{name: 'c#0', users: c, allocation: 4*a, windows: '{second}'}}"
+    text = SITE.format(windows=DAILY, held="4*a", slots=4, hours=10).replace(
+        "}]\npend", f"}}, {other}]\npend"
+    )
+    assert one in text
+    text = text.replace("slots: 4, user: zoe", "slots: 4, hosts: a, user: zoe")
+    if refused:
+        with pytest.raises(sw.InputError, match="reserve 8 together"):
+            sw.loads(text)
+    else:
+        row = sw.outlook(sw.loads(text))["j"]
+        assert (row.possible, row.proved) == (2 * 3600, True)
+
+
 def reservation_text(flags: str, start: str, end: str) -> str:
     return (
         f"ReservationName=r StartTime=2026-03-{start}:00 EndTime=2026-03-{end}:00 Nodes=n1 "
