@@ -108,10 +108,10 @@ def animation_svg(report: Report) -> str:
     about = About(report)
     drawn = [chart(report, view).bars for view in report.views]
     moved = [row for row in comparison if row.as_configured_on and row.possible_on]
-    first = max(moved, key=lambda row: row.sooner_by or 0, default=None)
+    first = max(moved, key=lambda row: row.earlier_by or 0, default=None)
     sheet = _sheet(report, drawn, _moving(comparison))
     before, after = (sheet.blocks(bars) for bars in drawn)
-    gainers = {row.job for row in comparison if (row.sooner_by or 0) > 0}
+    gainers = {row.job for row in comparison if row.earlier_by}
     bottom = max(sheet.rows.values(), default=TOP) + sheet.height
     height = round(bottom + BELOW)
     today, possible = _words(about, comparison, first)
@@ -167,12 +167,12 @@ def _words(
 ) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
     """Return title, text on the job that gains most, and the sentence below the picture."""
     proof = proof_sentence(comparison.optimal).replace(" in priority order", "")
-    if first is None or not first.sooner_by or first.as_configured is None:
+    if first is None or not first.earlier_by or first.as_configured is None:
         same = "every job starts as early as it can"
         return ("Scheduler today", same, ""), ("Possible", same, proof)
     name = _cut(first.job, 20)
     late = _start(about, first.as_configured)
-    soon = f"{_start(about, first.possible)}, {duration_text(first.sooner_by)} earlier"
+    soon = f"{_start(about, first.possible)}, {duration_text(first.earlier_by)} earlier"
     return (
         ("Scheduler today", f"{name} starts {late}", _in_the_way(comparison, first)),
         ("Possible", f"{name} starts {soon}", proof),

@@ -148,6 +148,7 @@ def cluster_record(
         "slots": sum(host.slots for host in hosts),
         "running": len(instance.running),
         "pending": len(instance.pending),
+        "min_gain": instance.params.min_gain,
         "queues": [asdict(item) for item in queue_loads(instance, [row.job for row in seen])],
         "not_in_use": [
             {"host": host.name, "status": host.status, "slots": host.slots}
@@ -198,7 +199,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     found |= {
         "proved": predicted.proved,
         "earlier_by": predicted.earlier_by,
-        "no_earlier": planned.listed.possible_text if predicted.is_ahead else "",
+        "no_earlier": _no_earlier(planned),
         "waits_for": short_reason(planned.listed.waits_for),
         "reason": planned.listed.waits_for,
         "cautions": [item.name for item in predicted.cautions],
@@ -206,6 +207,14 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
         "changed": _change_record(planned.change, instance),
     }
     return found
+
+
+def _no_earlier(planned: PlannedRow) -> str:
+    """Return why the job could not start earlier than as configured, "" if it could."""
+    if planned.predicted.earlier_by != 0:
+        return ""
+    is_of_one_state = planned.possible_of == planned.number
+    return planned.listed.possible_text if is_of_one_state else "planning …"
 
 
 def _change_record(change: RowChange | None, instance: Instance) -> dict[str, Any] | None:
@@ -278,16 +287,16 @@ def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]
 
 
 def moved_record(
-    planned: PlannedRow, before: StartMove, move: StartMove, instance: Instance
+    planned: PlannedRow, start: int | None, change: RowChange, instance: Instance
 ) -> dict[str, Any]:
-    """Return a move of a job's start as configured; before: its starts until then."""
-    starts = {"before": before.as_configured, "as_configured": move.as_configured}
+    """Return a move of a job's start as configured, to this one."""
+    starts = {"before": change.before, "as_configured": start}
     return {
         "job": planned.listed.job,
         "user": planned.listed.user,
         "queue": planned.listed.queue,
         "slots": planned.listed.slots,
-        **(_change_record(move.change, instance) or {}),
+        **(_change_record(change, instance) or {}),
         **_times(shifted(starts, -zero_of(instance)), instance),
     }
 

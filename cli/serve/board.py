@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ...model.display import MINUTE, duration_text
+from ...model.display import duration_text
 from ...model.duration import expected_duration
 from ..listing import ListedJob, Listing
 from .polls import Polled, shifted
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Kind of a change of a row: earlier, later, a new job, or a start that is known or lost now.
 ChangeKind: TypeAlias = Literal["earlier", "later", "new", "other"]
-#: Smallest move of a start that is reported, in seconds.
-MIN_MOVE = MINUTE
 #: Maximum number of job events that the sentence about one changed start names.
 MAX_NAMED = 2
 
@@ -41,6 +39,13 @@ class RowChange:
     at: int
     #: Jobs that the reason names.
     named: tuple[str, ...] = ()
+    #: The start before, as it was reported last; None if there was none.
+    before: int | None = None
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it is reported."""
+        return self.kind != "new"
 
     @property
     def text(self) -> str:
@@ -92,51 +97,58 @@ class PollEvents:
 class KnownStart:
     """The start of a job as configured in one state; times in seconds of the service's clock."""
 
-    #: The start, None if there is none.
-    start: int | None
-    #: Hosts of the start.
-    hosts: frozenset[str]
     #: Time of the state.
     at: int
+    #: The start, None if there is none.
+    start: int | None
+
+    def move_to(self, now: KnownStart, min_gain: int) -> int:
+        """Return the seconds by which the start is later in another state, negative: earlier.
+
+        A difference below `min_gain` is 0, and so is that of a job that is due in both states.
+        """
+        if self.start is None or now.start is None:
+            return 0
+        is_due = self.start == self.at and now.start == now.at
+        moved = now.start - self.start
+        return 0 if is_due or abs(moved) < min_gain else moved
 
 
 def change_of(
-    before: KnownStart | None, now: KnownStart, events: PollEvents, ahead: set[str]
+    told: KnownStart | None, row: PlannedRow, min_gain: int, events: PollEvents, ahead: set[str]
 ) -> RowChange | None:
     """Return the change of a job's start as configured; None if it has not changed.
 
-    before: at the last plan, None: it is new. ahead: new jobs that go before it.
+    told: as it was reported last, None: it is new. ahead: new jobs that go before it.
     """
-    if before is None:
-        return RowChange("new", 0, "", now.at)
-    old, new = before.start, now.start
-    if old is None or new is None:
-        if old is new:
-            return None
-        because, named = _reason(now, events, ahead, earlier=new is not None)
-        return RowChange("other", 0, because, now.at, named)
-    moved = new - old
-    if abs(moved) < MIN_MOVE:
+    if told is None:
+        return RowChange("new", 0, "", row.at)
+    now = KnownStart(row.at, row.start)
+    moved = told.move_to(now, min_gain)
+    kind: ChangeKind = "later" if moved > 0 else "earlier" if moved else "other"
+    if not moved and (told.start is None) == (now.start is None):
         return None
-    kind: ChangeKind = "later" if moved > 0 else "earlier"
-    because, named = _reason(now, events, ahead, earlier=moved < 0)
-    return RowChange(kind, abs(moved), because, now.at, named)
+    earlier = moved < 0 or told.start is None
+    where = row.predicted.as_configured_on.keys()
+    because, named = _reason(where, events, ahead, earlier=earlier)
+    return RowChange(kind, abs(moved), because, row.at, named, told.start)
 
 
 #: Events as words, "" if there are none, and the jobs that they name.
 _Reason: TypeAlias = tuple[str, tuple[str, ...]]
 
 
-def _reason(now: KnownStart, events: PollEvents, ahead: set[str], *, earlier: bool) -> _Reason:
+def _reason(
+    where: Collection[str], events: PollEvents, ahead: set[str], *, earlier: bool
+) -> _Reason:
     """Return the events that may have moved a start, the likeliest first.
 
-    Events on the job's hosts come first, then those anywhere.
+    where: hosts of the start. Events there come first, then those anywhere.
     """
-    where = now.hosts
     releasing = (("finished", events.finished), ("changed", events.altered))
     taking = (("started", events.started), ("changed", events.altered))
     for what, found in releasing if earlier else taking:
-        near = [job for job, hosts in found.items() if hosts & where]
+        near = [job for job, hosts in found.items() if hosts.intersection(where)]
         if near:
             return _named(near, what)
     if earlier and events.left:
@@ -179,13 +191,8 @@ class StartMove:
     possible: int | None
     #: Median of the forecast.
     likely: int | None = None
-    #: Change of the start as configured since the state before, None if it did not move.
+    #: Change of the start as configured since it was reported last, None if it did not move.
     change: RowChange | None = None
-
-    def has_moved(self, before: StartMove) -> bool:
-        """Whether the start as configured moved; one that was due and is due now did not."""
-        due = before.as_configured == before.at and self.as_configured == self.at
-        return self.change is not None and self.change.kind != "new" and not due
 
     def differs(self, other: StartMove) -> bool:
         """Whether a start differs from that of another state."""
@@ -222,9 +229,10 @@ class PlannedRow:
         return self.of(self.predicted.as_configured)
 
     @property
-    def known(self) -> KnownStart:
-        """Return the start as configured with its hosts."""
-        return KnownStart(self.start, frozenset(self.predicted.as_configured_on), self.at)
+    def told(self) -> KnownStart:
+        """Return the start as configured as it was reported last."""
+        move = next((item for item in reversed(self.moves) if item.change), self.moves[0])
+        return KnownStart(move.at, move.as_configured)
 
     def of(self, time: int | None) -> int | None:
         """Return a time of the instance in seconds of the service's clock."""
@@ -399,6 +407,7 @@ class Board:
         events = PollEvents.between(before.instance, polled.instance)
         starts = {job: inf if row.start is None else row.start for job, row in rows.items()}
         came = events.came & starts.keys()
+        min_gain = polled.instance.params.min_gain
         ahead: set[str] = set()
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():
@@ -407,9 +416,8 @@ class Board:
                 found[job] = row
                 continue
             before_it = (new for new in came if starts[new] < starts[job])
-            change = change_of(
-                None if old is None else old.known, row.known, events, ahead.union(before_it)
-            )
+            told = None if old is None else old.told
+            change = change_of(told, row, min_gain, events, ahead.union(before_it))
             if job in came:
                 ahead.add(job)
             moves = _moved(old, row, change)

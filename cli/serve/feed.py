@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -16,7 +15,7 @@ from .polls import zero_of
 
 if TYPE_CHECKING:
     from .access import Viewer
-    from .board import BoardState, PlannedRow, StartMove
+    from .board import BoardState, PlannedRow, RowChange
 
 #: Maximum number of entries.
 MAX_ENTRIES = 100
@@ -35,19 +34,19 @@ def feed_record(
         return {"state": head, "now": _NO_DATE, "moved": []}
     origin = polled.instance.origin or _NO_DATE
 
-    def moves() -> Iterator[tuple[int, str, PlannedRow, StartMove, StartMove]]:
+    def moves() -> Iterator[tuple[int, str, PlannedRow, int | None, RowChange]]:
         waiting = (row.planned for row in state.rows if row.planned is not None)
         for row in (*waiting, *state.left.values()):
             listed = row.listed
             chosen = all(getattr(listed, name) == value for name, value in only.items())
-            for before, move in pairwise(row.moves) if chosen and viewer.sees(listed.user) else ():
-                if move.has_moved(before):
-                    yield move.at, listed.job, row, before, move
+            for move in row.moves if chosen and viewer.sees(listed.user) else ():
+                if move.change is not None and move.change.is_move:
+                    yield move.at, listed.job, row, move.as_configured, move.change
 
     latest = heapq.nlargest(MAX_ENTRIES, moves(), key=lambda item: item[:2])
     moved = []
-    for at, _, row, before, move in latest:
-        record = moved_record(row, before, move, polled.instance)
+    for at, _, row, start, change in latest:
+        record = moved_record(row, start, change, polled.instance)
         stamp = iso_time(origin, at - zero_of(polled.instance))
         moved.append({**record, "updated": stamp})
     return {"state": head, "now": iso_time(origin, polled.instance.now), "moved": moved}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...model.display import duration_text, iso_time
 from ..options import print_note
 from .access import Viewer
-from .board import MIN_MOVE
+from .board import KnownStart
 from .polls import PolledState, PredictedStarts
 from .score import score_of
 from .store import STARTS, Store
@@ -59,29 +59,30 @@ class StoreKeeper:
         Of several jobs with this id that of the last submission counts.
         """
         kept = self._store.history(job)
-        if not kept:
+        if not kept or polled is None:
             return []
-        last = kept[-1]
+        last, origin = kept[-1], polled.instance.origin
         own = [item for item in last.estimates if viewer.sees(item.user)]
-        instance = None if polled is None else polled.instance
-        origin = None if instance is None else instance.origin
-        zero = 0 if polled is None else polled.zero
+        told = None
         rows = []
-        for item in own[: -MAX_ESTIMATES - 1 : -1]:
+        for item in own[-MAX_ESTIMATES:]:
             times = {"at": item.at, "started": last.started}
             times |= {name: item.starts.get(key) for key, name in _STARTS.items()}
             row: dict[str, Any] = {}
             for name, time in times.items():
-                row[name] = None if time is None else time - zero
+                row[name] = None if time is None else time - polled.zero
                 if origin is not None:
                     row[f"{name}_time"] = iso_time(origin, row[name])
-            rows.append({**row, "change": None})
-        for row, earlier, item in zip(rows, rows[1:], reversed(own), strict=False):
-            now, then = row["as_configured"], earlier["as_configured"]
-            if None not in (now, then) and abs(now - then) >= MIN_MOVE:
-                kind = "later" if now > then else "earlier"
-                row["change"] = {"kind": kind, "by": abs(now - then), "because": item.because}
-        return rows
+            start = KnownStart(item.at, item.starts["as_configured"])
+            moved = 0 if told is None else told.move_to(start, polled.instance.params.min_gain)
+            row["change"] = None
+            if moved:
+                kind = "later" if moved > 0 else "earlier"
+                row["change"] = {"kind": kind, "by": abs(moved), "because": item.because}
+            if moved or told is None or None in (told.start, start.start):
+                told = start
+            rows.append(row)
+        return rows[::-1]
 
     def accuracy(self, by: ScoreBy) -> dict[str, Any]:
         """Return how right the estimates of jobs were that have started since; see `score`."""

@@ -6,7 +6,7 @@ import os
 import shlex
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
@@ -20,7 +20,7 @@ from ...model.errors import InputError, Problem
 from ...solver.processes import TooMuchOutput, path_of, run_program
 from ..process import started
 from .answers import dumped, moved_record
-from .board import BoardState, StartMove
+from .board import BoardState
 
 #: Maximum number of lines that wait, and of those delivered together.
 MAX_WAITING, MAX_TOGETHER = 10_000, 1_000
@@ -115,9 +115,8 @@ class Notifier:
     lost: int = 0
     _lines: deque[bytes] = field(default_factory=deque)
     _news: threading.Event = field(default_factory=threading.Event)
-    #: Number of the last planned state, and the last move of each of its jobs.
+    #: Number of the last planned state.
     _number: int = 0
-    _known: Mapping[str, StartMove] = field(default_factory=dict)
     _is_failing: bool = False
     _thread: threading.Thread | None = None
 
@@ -126,16 +125,14 @@ class Notifier:
         planned = state.planned
         if planned is None or planned.number == self._number:
             return
-        rows = {row.job.id: row.planned for row in state.rows if row.planned and row.planned.moves}
-        for job, row in rows.items():
-            before, move = row.moves[-2:] if len(row.moves) > 1 else row.moves * 2
-            if move.has_moved(before) and move != self._known.get(job):
-                record = moved_record(row, before, move, planned.instance)
+        rows = {row.job.id: row.planned for row in state.rows if row.planned}
+        for row in rows.values():
+            change = row.change
+            is_examined = row.number == planned.number
+            if is_examined and change is not None and change.is_move and change.at == row.at:
+                record = moved_record(row, row.start, change, planned.instance)
                 self._lines.append(dumped(record) + b"\n")
-        self._number, self._known = (
-            planned.number,
-            {job: row.moves[-1] for job, row in rows.items()},
-        )
+        self._number = planned.number
         while len(self._lines) > MAX_WAITING:
             self._lines.popleft()
             self._lose(1, f"more than {MAX_WAITING} were queued")

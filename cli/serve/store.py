@@ -574,7 +574,7 @@ class _Poll:
         kept = before.kept
         values = tuple(getattr(item, name) for name in STARTS)
         changed = kept is None or any(map(_has_changed, kept, values, [at] * len(values)))
-        if item.examined and changed:
+        if item.examined and (changed or item.because):
             self.rows.append(_estimate_row(before.number, self.number, item, at))
             kept = values
         self.alive[item.key] = _Alive(before.number, before.attempt, running=False, kept=kept)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ...model.display import MINUTE, day_clock_text, duration_text, iso_time, wall_clock
+from ...model.display import day_clock_text, duration_text, iso_time, wall_clock
 from ...model.escaping import printable
 from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
@@ -95,7 +95,10 @@ def news(before: Listing, now: Listing) -> str:
     parts += [f"{job} is new" for job in new if job not in old]
     for job, start in new.items():
         known = old.get(job)
-        if start is not None and known is not None and abs(moved := start + gap - known) >= MINUTE:
+        if start is None or known is None:
+            continue
+        moved = start + gap - known
+        if abs(moved) >= now.instance.params.min_gain:
             parts.append(f"{job} {duration_text(abs(moved))} {'later' if moved > 0 else 'earlier'}")
     more = f" and {len(parts) - MAX_NEWS} more" if len(parts) > MAX_NEWS else ""
     return ", ".join(parts[:MAX_NEWS]) + more

@@ -24,7 +24,6 @@ from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.sources.slurm.sbatch import is_sbatch, sbatch_submission
-from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from ..outlook.outlook import JobOutlook
@@ -40,6 +39,7 @@ from .suggestions import (
     is_useful,
     limit_text,
     section,
+    start_to_beat,
     tiles,
     with_limit,
     with_queue,
@@ -373,8 +373,8 @@ def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, .
     """Return suggestions to reopen closed or failed hosts that would start the job earlier."""
     if asked.start == asker.instance.now or asked.cut:
         return ()
-    limit = FOREVER if asked.start is None else asked.start
-    return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel.is_set)
+    hosts = closed_hosts(asker, asked.job, start_to_beat(asker, asked))
+    return best_of(hosts, asked, asker)
 
 
 def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _OptionSearch:
@@ -451,6 +451,7 @@ class _OptionSearch:
         """Try changes of one option, then pairs of changes; keep those that start earlier than
         the line.
         """
+        to_beat = self._to_beat()
         singles = [
             {name: value} for name, values in self._candidate_values().items() for value in values
         ]
@@ -461,10 +462,10 @@ class _OptionSearch:
                 best = min(_start(first), _start(second))
                 if best > self.forecast.instance.now:
                     pair = self._try({**one, **two}, keep=False)
-                    if pair is not None and _start(pair) < min(best, _start(self.asked)):
+                    if pair is not None and _start(pair) < min(best, to_beat):
                         self.kept.add(_key(pair.changed))
         for _, item in usable:
-            if _start(item) < _start(self.asked):
+            if _start(item) < to_beat:
                 self.kept.add(_key(item.changed))
 
     def ranked(self) -> list[Choice]:
@@ -536,6 +537,9 @@ class _OptionSearch:
         found["queue"] = [queue.name for queue in instance.queues]
         return {name: found[name] for name in OPTIONS if name in found}
 
+    def _to_beat(self) -> int:
+        return start_to_beat(self.forecast, self.asked.answer)
+
     def _limits(self) -> list[int]:
         """Return run limits to try: half, a quarter, and the longest limits with the earliest
         starts.
@@ -545,9 +549,7 @@ class _OptionSearch:
         own = expected_duration(self.forecast.instance, self.job)
         found: list[int] = []
         if not demand.impossible:
-            start = self.asked.answer.start
-            limit = FOREVER if start is None else start
-            longest = Trials(self.forecast, view, demand, limit).limits()
+            longest = Trials(self.forecast, view, demand, self._to_beat()).limits()
             limits = [minutes * MINUTE for minutes, _ in longest]
             # A limit that changes the line strongly is used only if no milder one helps.
             found += [n for n in limits if own is None or is_useful(n, own)] or limits

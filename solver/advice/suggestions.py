@@ -339,18 +339,24 @@ def suggest(
 
     Changes that strongly reduce the request come last.
     """
-    limit = FOREVER if now_planned.start is None else now_planned.start
-    trials = Trials(forecast, view, demand, limit)
-    return best_of(_ideas(trials), now_planned, forecast.cancel.is_set), trials.tried
+    trials = Trials(forecast, view, demand, start_to_beat(forecast, now_planned))
+    return best_of(_ideas(trials), now_planned, forecast), trials.tried
+
+
+def start_to_beat(planner: WhatIfPlanner, now_planned: StartAnswer) -> int:
+    """Return the second before which a start is a gain over the planned one."""
+    if now_planned.start is None:
+        return FOREVER
+    return now_planned.start - planner.instance.params.min_gain + 1
 
 
 def best_of(
-    ideas: Iterable[Idea], now_planned: StartAnswer, stopped: Callable[[], bool]
+    ideas: Iterable[Idea], now_planned: StartAnswer, planner: WhatIfPlanner
 ) -> tuple[Suggestion, ...]:
     """Return the suggestions that start earlier than planned: the best of each kind, the largest
     gain first.
     """
-    limit = FOREVER if now_planned.start is None else now_planned.start
+    limit = start_to_beat(planner, now_planned)
     by_kind: dict[str, list[Idea]] = {}
     for idea in ideas:
         start = idea.answer.start
@@ -358,7 +364,7 @@ def best_of(
             known = by_kind.setdefault(idea.kind, [])
             if all(start != other.answer.start for other in known):
                 known.append(idea)
-        if stopped():
+        if planner.cancel.is_set():
             break
     found: list[tuple[bool, Suggestion]] = []
     for alike in by_kind.values():

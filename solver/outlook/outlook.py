@@ -112,8 +112,8 @@ class JobOutlook:
     #: The first job of higher priority that starts later as configured, "" if there is none or if
     #: the possible start is no later than the one as configured.
     ahead_of: str = ""
-    #: Seconds between two dispatch cycles.
-    cycle: int = 0
+    #: Seconds below which two starts do not differ.
+    min_gain: int = 1
 
     @property
     def earlier_by(self) -> int | None:
@@ -122,7 +122,7 @@ class JobOutlook:
         A gain of less than two dispatch cycles is 0; None if one of the starts is not known.
         """
         gain = self.sooner_by
-        return gain if gain is None or gain >= max(1, 2 * self.cycle) else 0
+        return gain if gain is None or gain >= self.min_gain else 0
 
     @property
     def sooner_by(self) -> int | None:
@@ -634,7 +634,7 @@ def outlook_of(
         for job in order
     )
     return Outlook(
-        tuple(_with_overtaken(entries, instance.params.mbd_sleep_time)),
+        tuple(_with_overtaken(entries, instance.params.min_gain)),
         now=instance.now,
         origin=instance.origin,
         method=configured.method,
@@ -644,18 +644,15 @@ def outlook_of(
     )
 
 
-def _with_overtaken(entries: Iterable[JobOutlook], cycle: int) -> Iterator[JobOutlook]:
-    """Yield the entries in priority order, each with the first job before it that starts later.
-
-    cycle: seconds between two dispatch cycles.
-    """
+def _with_overtaken(entries: Iterable[JobOutlook], min_gain: int) -> Iterator[JobOutlook]:
+    """Yield the entries in priority order, each with the first job before it that starts later."""
     names: list[str] = []
     latest: list[float] = []  # starts of these jobs, each later than all before it
     for item in entries:
         start, passed = item.as_configured, ""
         if start is not None and item.possible is not None and start < item.possible:
             passed = next(iter(names[bisect_right(latest, start) :]), "")
-        yield replace(item, ahead_of=passed, cycle=cycle)
+        yield replace(item, ahead_of=passed, min_gain=min_gain)
         waits = start is not None or (item.possible is not None and item.state != "not examined")
         when = math.inf if start is None else start
         if waits and (not latest or when > latest[-1]):
@@ -680,7 +677,7 @@ def outlook_of_job(
     left_out = {} if found is None else by_job(found.omissions, (job,))
     state = states.get(job.id)
     row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
-    return replace(row, cycle=instance.params.mbd_sleep_time)
+    return replace(row, min_gain=instance.params.min_gain)
 
 
 def not_simulated(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:

@@ -179,3 +179,40 @@ def test_the_feed_has_the_moved_starts_that_a_viewer_may_see() -> None:
     assert entries("?user=user") == [second_moved]
     (seen,) = entries(x_user="user")
     assert seen[0] == "2: 1h 50m earlier, after another job finished"
+
+
+def test_a_start_that_creeps_is_one_move_with_one_value_everywhere(tmp_path: Path) -> None:
+    """Moves below two dispatch cycles that are reported, or that add up without a report."""
+    first, lines = full(), SimpleQueue[bytes]()
+
+    def later(n: int) -> Instance:
+        run = replace(first.running[0], job=Job("r", 2, run_limit=7200 + 60 * n))
+        return replace(first, now=10 * n, running=(run,), pending=first.pending[:1])
+
+    here = lab(*map(later, range(4)), store=str(tmp_path / "store"), deliver=lines.put)
+    notifier = here.service.notifier
+    assert notifier is not None
+    notifier.start()
+    here.poll()
+    assert get(here.app, "/jobs").data["jobs"][0]["changed"] is None
+    assert b"<entry>" not in get(here.app, "/feed.atom").body
+    here.poll()
+    here.poll()
+    line = json.loads(lines.get(timeout=60))
+    notifier.stop()
+    assert (line["text"], line["before"], line["as_configured"], line["at"]) == (
+        *("2m later, after job r changed", 7200),
+        *(7320, 20),
+    )
+    found = get(here.app, "/jobs/1").data
+    for name in ("moves", "history"):
+        moved = [row for row in found[name] if row["change"]]
+        assert [(row["at"], row["as_configured"], row["change"]["by"]) for row in moved] == [
+            (20, 7320, 120)
+        ], name
+    assert found["job"]["changed"]["text"] == line["text"]
+    feed = ElementTree.fromstring(get(here.app, "/feed.atom").body)
+    assert [item.findtext(f"{ATOM}title") for item in feed.findall(f"{ATOM}entry")] == [
+        f"1: {line['text']}"
+    ]
+    assert (notifier.sent, lines.empty()) == (1, True)

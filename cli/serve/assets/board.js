@@ -187,8 +187,8 @@
 
   function announce(before) {
     if (!before || before.state.version === answer.state.version) return;
-    const old = new Map(before.jobs.map((job) => [job.job, job.as_configured_time ?? job.as_configured]));
-    const moved = answer.jobs.filter((job) => old.has(job.job) && old.get(job.job) !== (job.as_configured_time ?? job.as_configured));
+    const old = new Map(before.jobs.map((job) => [job.job, job.changed?.at]));
+    const moved = answer.jobs.filter((job) => old.has(job.job) && job.changed && job.changed.kind !== "new" && old.get(job.job) !== job.changed.at);
     if (moved.length && !answer.state.planning) S.say(`${moved.length} ${moved.length === 1 ? "start has" : "starts have"} changed, the first is job ${S.shown(moved[0].job)}`);
   }
 
@@ -245,7 +245,7 @@
 
   // What has changed since this browser marked the board as seen.
   const KEPT = "slotwise seen";
-  function startsNow() { return Object.fromEntries(answer.jobs.map((job) => [job.job, job.as_configured_time ?? job.as_configured])); }
+  function startsNow() { return Object.fromEntries(answer.jobs.map((job) => [job.job, job.as_configured_time ? Date.parse(job.as_configured_time) / 1000 : job.as_configured ?? null])); }
   function remember() {
     try { localStorage.setItem(KEPT, JSON.stringify({ source: answer.state.source, at: answer.state.time, starts: startsNow() })); } catch { /* a browser without a store */ }
   }
@@ -256,7 +256,7 @@
     const now = startsNow(), before = kept.starts || {};
     const names = (list) => `${list.slice(0, 6).map(S.shown).join(", ")}${list.length > 6 ? ` and ${list.length - 6} more` : ""}`;
     const gone = Object.keys(before).filter((job) => !(job in now)), fresh = Object.keys(now).filter((job) => !(job in before));
-    const moved = Object.keys(now).filter((job) => job in before && now[job] !== null && before[job] !== null && now[job] !== before[job]);
+    const moved = Object.keys(now).filter((job) => job in before && now[job] !== null && before[job] !== null && Math.abs(now[job] - before[job]) >= answer.cluster.min_gain);
     const parts = [];
     if (gone.length) parts.push(`${names(gone)} no longer ${gone.length === 1 ? "waits" : "wait"}`);
     if (fresh.length) parts.push(`${names(fresh)} ${fresh.length === 1 ? "is" : "are"} new`);

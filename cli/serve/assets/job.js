@@ -96,6 +96,8 @@
     S.fill(box, S.element("p", { class: "key boxes" }, ...keys.filter(([kind]) => used.has(kind)).map(([kind, text]) => S.element("span", {}, S.element("i", { class: kind }), text))), ...rows, S.element("div", { class: "row" }, S.element("span", {}), axis));
   }
 
+  /** Moves of the start, the last ones first: those that this service saw, then those of its store. */
+  const moves = (found) => [...found.moves, ...found.history.filter((row) => row.at < (found.moves.at(-1)?.at ?? Infinity))].filter((row) => row.change && row.change.kind !== "new").slice(0, 6);
   const kept = (found) => (found.history.length > 1 || !found.moves.length ? found.history : found.moves);
 
   /** What was told over the states: a chart, the causes of moves, and a table. started: null while it waits. */
@@ -105,10 +107,10 @@
     const titles = [["as_configured", "As configured"], ["likely", "Likely"], ["possible", "Could start"]].filter(([key]) => rows.some((row) => row[key] !== null && row[key] !== undefined));
     const head = S.element("tr", {}, S.element("th", { scope: "col", text: "State of" }), ...titles.map(([, title]) => S.element("th", { scope: "col", class: "number", text: title })));
     const body = rows.slice(0, 50).map((row) => S.element("tr", {}, S.element("td", { text: S.time(row, "at", stamp) }), ...titles.map(([key]) => S.element("td", { class: "number", text: S.time(row, key, stamp) || "–" }))));
-    const changed = rows.filter((row) => row.change && row.change.by).slice(0, 6);
+    const changed = moves(found);
     const causes = changed.map((row, place) => {
       const level = row.change.kind === "later" ? "bad" : "good", number = S.element("span", { class: "mark", text: changed.length - place });
-      return S.element("li", {}, S.element("span", { class: "tm" }, number, ` ${S.time(row, "at", stamp)}`), S.element("span", {}, S.element("b", { class: level, text: `${S.duration(row.change.by)} ${row.change.kind}` }), `, now ${S.time(row, "as_configured", stamp)}`, row.change.because ? S.shown(`: ${row.change.because}`) : ""));
+      return S.element("li", {}, S.element("span", { class: "tm" }, number, ` ${S.time(row, "at", stamp)}`), S.element("span", {}, S.element("b", row.change.by ? { class: level, text: `${S.duration(row.change.by)} ${row.change.kind}` } : { text: "changed" }), `, now ${S.time(row, "as_configured", stamp) || "unknown"}`, row.change.because ? S.shown(`: ${row.change.because}`) : ""));
     });
     const details = S.element("details", {}, S.element("summary", { text: `As a table (${rows.length} ${rows.length === 1 ? "state" : "states"})` }), S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...body))));
     details.open = S.by("moved").querySelector("details")?.open ?? rows.length === 1;
@@ -149,7 +151,7 @@
     const marked = [];
     changed.forEach((row, place) => {
       const [left, top] = [x(row.at), y(row.as_configured)];
-      if (marked.some((other) => Math.hypot(other[0] - left, other[1] - top) < 17)) return;
+      if (!known(row.as_configured) || marked.some((other) => Math.hypot(other[0] - left, other[1] - top) < 17)) return;
       marked.push([left, top]);
       svg.append(S.svg("circle", { class: "mark", cx: left, cy: top, r: 8 }), S.svg("text", { class: "ink", x: left, y: top + 4, "text-anchor": "middle" }, changed.length - place));
     });
