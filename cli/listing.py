@@ -213,7 +213,7 @@ def _start_texts(item: JobOutlook, written: Callable[[int], str]) -> tuple[str, 
         return "-" if time is None else written(time) + " ?" * doubtful
 
     configured = text(item.as_configured, bool(item.cautions))
-    if item.is_ahead:
+    if item.is_no_earlier:
         return configured, could_start(item, "").removesuffix(" found")
     return configured, text(item.possible, bool(item.cautions or item.possible_cautions))
 

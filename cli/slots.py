@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.display import WrittenTimes, day_clock_text, duration_text
+from ..model.display import WrittenTimes, day_clock_text, duration_text, some
 from ..model.errors import InputError, Problem
 from ..model.omissions import sentences
 from .declare import command, option, taking, values_of
@@ -84,7 +84,8 @@ def slots(
     if format == "json":
         typer.echo(json.dumps(found.to_dict(), indent=2))
     elif format == "csv":
-        typer.echo(csv_text(_CSV, found.records()), nl=False)
+        columns = _CSV if seconds is None else _CSV_OVER_TIME
+        typer.echo(csv_text(columns, found.records()), nl=False)
     else:
         typer.echo(slots_text(instance, found, every), nl=False)
     if found.is_partial:
@@ -92,6 +93,7 @@ def slots(
 
 
 _CSV = ("kind", "slots", "allocation", "at_most", "line", "delays", "why_not_longer")
+_CSV_OVER_TIME = ("kind", "capacity", "time", "free", "whole_hosts", "running", "likely")
 
 
 def slots_text(instance: Instance, found: Slots, every: bool) -> str:
@@ -107,6 +109,10 @@ def slots_text(instance: Instance, found: Slots, every: bool) -> str:
     if len(page) < len(found.rows):
         text += f"{len(found.rows) - len(page)} more rows: --all\n"
     text += paragraph(_sum(found, clock), instance=instance)
+    for item in found.without_row:
+        if item.why != found.nothing:
+            names = f"{'host' if len(item.hosts) == 1 else 'hosts'} {some(item.hosts)}"
+            text += paragraph(f"no row for {names}: {item.why}", instance=instance)
     for sentence in sentences(found.cautions):
         text += paragraph(sentence, instance=instance)
     if found.free_when:
@@ -127,6 +133,8 @@ def _row(clock: WrittenTimes, row: SlotsRow) -> ListingRow:
 
 def _sum(found: Slots, clock: WrittenTimes) -> str:
     free = f"{found.free} slot{'s are' if found.free != 1 else ' is'} free"
+    if found.free_of_queue != found.free:
+        free += f", {found.free_of_queue} of them for jobs of queue {found.queue}"
     if found.rows:
         jobs = "the waiting job" if found.waiting == 1 else f"any of {found.waiting} waiting jobs"
         more = "; stopped early: more may fit" if found.is_partial else ""
@@ -136,7 +144,8 @@ def _sum(found: Slots, clock: WrittenTimes) -> str:
     why = f"{found.nothing} ({free})" if found.free else "no slot is free"
     earliest = ""
     if found.earliest is not None:
-        earliest = f"; a job of 1 slot would start {clock.text(found.earliest)}"
+        size = "1 slot" if found.smallest == 1 else f"{found.smallest} slots"
+        earliest = f"; a job of {size} would start {clock.text(found.earliest)}"
     return f"nothing could start now without delaying a job: {why}{earliest}"
 
 

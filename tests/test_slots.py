@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from queue_parts import queue_document
+from slotwise.cli.main import app
+from slotwise.cli.slots import slots_text
 from slotwise.model.formats.submit import submission
 from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
+from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("SLO-01")
 
@@ -94,6 +97,66 @@ def test_what_is_free_in_nine_of_ten_forecasts(tmp_path: Path) -> None:
     (hosts,) = found.free_when
     assert hosts.free[:3] == (4, 4, 0)
     assert hosts.likely[:3] == (4, 8, 8)
+
+
+EACH_REASON = """
+format: slotwise/1
+params: {DEFAULT_QUEUE: normal}
+hosts:
+- {name: A, slots: 4}
+- {name: B, slots: 4, status: closed_Adm}
+- {name: F, slots: 8, model: fat}
+- {name: G, slots: 2, model: gpu}
+- {name: N, slots: 5, model: night}
+- {name: Z, slots: 0, model: zero}
+queues:
+- {name: normal, HOSTS: A B F G}
+- {name: big, PROCLIMIT: 5 16}
+running: [{id: 1, slots: 2, queue: normal, run_limit: 2h, start: 0, allocation: 2*G}]
+pending:
+- {id: 2, slots: 8, queue: normal, run_limit: 1h, res_req: "select[model==fat]"}
+- {id: 3, slots: 12, queue: normal, run_limit: 1h}
+"""
+
+
+@pytest.mark.behaviour("SLO-01")
+def test_each_host_is_in_a_row_or_named_with_the_reason() -> None:
+    """A host of which nothing is said, and free slots that explain counts otherwise."""
+    instance = sw.loads(EACH_REASON)
+    found = sw.slots(instance)
+    assert {row.kind for row in found.rows} == {"4 slots"}
+    assert {item.hosts: item.why for item in found.without_row} == {
+        ("B",): "closed_Adm",
+        ("F",): "needs 1 free slot (has 0)",
+        ("G",): "no slot is free",
+        ("N",): "not for jobs of queue normal",
+        ("Z",): "no slots",
+    }
+    assert (found.free, found.free_of_queue) == (9, 4)
+    assert "(has 4)" in sw.explain(instance, "3").obstacles[0].reason
+    text = slots_text(instance, found, every=False)
+    assert all(f"host {item.hosts[0]}: {item.why}" in text for item in found.without_row)
+    assert "9 slots are free, 4 of them for jobs of queue normal" in text
+
+
+def test_a_queue_for_large_jobs_alone_has_rows_from_its_smallest_job_on() -> None:
+    found = sw.slots(sw.loads(EACH_REASON), queue="big")
+    assert [(row.slots, row.allocation) for row in found.rows] == [(5, {"N": 5})]
+
+
+def test_csv_over_time_has_the_free_slots_of_each_kind(tmp_path: Path) -> None:
+    """Free slots that JSON and the table have, and CSV has not."""
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO_HOSTS)
+    command = ["slots", str(file), "--until", "24h", "--format", "csv"]
+    made = CliRunner().invoke(app, command).stdout.splitlines()
+    assert made[:4] == [
+        "kind,capacity,time,free,whole_hosts,running,likely",
+        "all,8,0,4,1,4,",
+        "all,8,3600,4,1,4,",
+        "all,8,7200,0,0,0,",
+    ]
+    assert len(made) == 26
 
 
 @pytest.mark.slow

@@ -227,7 +227,7 @@ class About:
     def could_start(self, row: ComparedJob, beside: int = 0) -> str:
         """Return the possible start of a job, in words if it is no earlier than as configured."""
         start = self.time("possible", row.job, row.possible, beside)
-        return could_start(row, start).removesuffix(" found") if row.is_ahead else start
+        return could_start(row, start).removesuffix(" found") if row.is_no_earlier else start
 
     def _rows(self) -> Iterator[JobRow]:
         report = self.report

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...model.display import DAY, clock_text, iso_time
 from ...model.duration import expected_finish
+from ...model.formats.submit import UNNAMED
 from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
 from ...solver.advice.slots import free_when, hours
@@ -56,6 +57,9 @@ class JobsAnswer:
     #: the slots in use over the next 24 hours.
     cluster: Mapping[str, Any]
     jobs: list[dict[str, Any]]
+    #: User and queue of a job in a question that names none, and the queues; null before the first
+    #: state.
+    assumed: dict[str, Any] | None
     #: Rules that starts do not take into account, each with its jobs.
     cautions: list[dict[str, Any]]
     #: Remarks of the reader of the state.
@@ -118,10 +122,24 @@ def jobs_record(
     return {
         "state": head,
         "cluster": {} if instance is None else cluster_record(state, instance, seen),
+        "assumed": None if instance is None else assumed_record(instance, viewer),
         "jobs": rows,
         "cautions": cautions_record(state, names),
         "warnings": warnings_of(state, viewer),
         "total": len(seen),
+    }
+
+
+def assumed_record(instance: Instance, viewer: Viewer) -> dict[str, Any]:
+    """Return the user and the queue of a job in a question that names none.
+
+    is_fixed: whether a proxy names the user.
+    """
+    return {
+        "user": viewer.user or UNNAMED,
+        "is_fixed": viewer.user is not None,
+        "queue": instance.params.default_queue,
+        "queues": [queue.name for queue in instance.queues],
     }
 
 
@@ -211,7 +229,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
 
 def _no_earlier(planned: PlannedRow) -> str:
     """Return why the job could not start earlier than as configured, "" if it could."""
-    if planned.predicted.earlier_by != 0:
+    if not planned.predicted.is_no_earlier:
         return ""
     is_of_one_state = planned.possible_of == planned.number
     return planned.listed.possible_text if is_of_one_state else "planning …"

@@ -147,15 +147,22 @@ class Answers:
         made = partial(feed_record, only=only)
         return self.of_state(request, f"feed {only!r}", made, atom, ATOM)
 
-    async def one_job(self, request: Request, job: str, explain: bool = False) -> Response:
-        """Return one pending job; with explain=true why it waits, and what would help."""
+    async def one_job(
+        self, request: Request, job: str, explain: bool = False, left: bool = False
+    ) -> Response:
+        """Return one pending job; with explain=true why it waits, and what would help.
+
+        left: whether a job that is not pending has status 200 too, as a page wants it.
+        """
         viewer, state = viewer_of(request), self.service.board.state
         row = state.row(job)
         if row is None or state.polled is None or not viewer.sees(row.job.user):
             history = await self.history(job, viewer)
             text = "this job is not pending: it has started, has finished or is unknown"
             found = left_record(state, job, self.head(state, viewer), viewer)
-            return problem(404, text, **shown({**found, "history": history}, state, viewer))
+            return problem(
+                200 if left else 404, text, **shown({**found, "history": history}, state, viewer)
+            )
         found = job_record(state, row, self.head(state, viewer), viewer)
         found["history"] = await self.history(job, viewer)
         if explain:
@@ -414,7 +421,7 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
 
     add(answers.jobs, "/jobs", answers_of(JobsAnswer, 304), "user", "queue")
     one = answers_of(JobAnswer, 404, 429, 503, unknown=JobLeft)
-    add(answers.one_job, "/jobs/{job:path}", one, "explain")
+    add(answers.one_job, "/jobs/{job:path}", one, "explain", "left")
     add(answers.plan, "/plan", answers_of(PlanAnswer, 304))
     question = {_JSON: {"schema": TypeAdapter(AskedJob).json_schema()}}
     add(

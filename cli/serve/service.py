@@ -7,12 +7,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import DAY, WrittenTimes, iso_time
 from ...model.errors import InputError, UnknownNameError
+from ...model.formats.submit import UNNAMED
 from ...model.input_limits import STRICT, limited
 from ...model.omissions import sentences
 from ..watched import explained
@@ -156,7 +157,9 @@ class AskedJob:
     #: Text of the job script that it reads.
     script: str | None = None
     #: User who would submit it; if a proxy names the user, that one counts.
-    user: str = "user"
+    user: str = UNNAMED
+    #: Queue of a line or script that names none; "": the default queue.
+    queue: str = ""
     #: Whether other requests are tried that start earlier.
     explore: bool = False
     #: Id of a pending job, and what it would ask for, None: as it does; the limit in seconds.
@@ -171,7 +174,8 @@ class AskedJob:
             raise InputError('the body must be an object such as {"line": "bsub -n 8"}')
         text, number = (str,), (int, type(None))
         kinds: dict[str, tuple[type, ...]] = {"job": text, "slots": number, "run_limit": number}
-        kinds |= {"line": text, "script": (str, type(None)), "user": text, "explore": (bool,)}
+        kinds |= {"line": text, "script": (str, type(None)), "user": text, "queue": text}
+        kinds["explore"] = (bool,)
         wrong = [f"unknown key {key!r}: use {', '.join(kinds)}" for key in record.keys() - kinds]
         wrong += [
             f"{key}: {type(record[key]).__name__} is not accepted"
@@ -203,9 +207,11 @@ def ask_record(
     from ...solver.advice.ask import ask
     from ..outlook_text import answer_sentences
 
+    queue = asked.queue and instance.queue(asked.queue).name
+    params = replace(instance.params, default_queue=queue or instance.params.default_queue)
     with limited(STRICT):
         found = ask(
-            instance,
+            replace(instance, params=params),
             asked.line.strip(),
             script=asked.script,
             script_name="the script" if asked.script else "",

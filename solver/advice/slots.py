@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from ..forecast.forecast import SAMPLES
 from ..forecast.history import History
 from ..forecast.of_instance import past_of, sampled_use
 from ..outlook.outlook import not_simulated
+from ..resolve import Resolver
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 from .ask import submission_of
 
@@ -37,6 +39,8 @@ STEP = 5 * MINUTE
 LONGEST = 30 * 24 * 60 * MINUTE
 #: Rows of a kind of hosts, on one host and across hosts, unless all are requested.
 ROWS = 3
+#: Reason if the longest request is too short to paste.
+NO_TIME_LEFT = f"no request has {duration_text(STEP)} and two dispatch cycles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,15 @@ class FreeSlots:
     likely: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HostsWithoutRow:
+    """Hosts on which no request starts now, or none of this queue."""
+
+    hosts: tuple[str, ...]
+    #: Status of the hosts, or why the smallest job with the shortest limit does not fit there.
+    why: str
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Slots(OneLine):
     """What could start now, and free slots over time; times in seconds from the origin."""
@@ -94,13 +107,19 @@ class Slots(OneLine):
     user: str
     #: Slots that are free on hosts that take jobs once the jobs that start now have started.
     free: int
+    #: Those of them on hosts that jobs of the queue may use.
+    free_of_queue: int
     #: Number of pending jobs, none of which a row delays.
     waiting: int
     now: int
     origin: str | None
-    #: Why a job of one slot and the shortest limit does not fit, "" if a row exists.
+    #: Hosts that are in no row.
+    without_row: tuple[HostsWithoutRow, ...] = ()
+    #: Slots of the smallest job of the queue.
+    smallest: int = 1
+    #: Why the smallest job with the shortest limit does not fit, "" if a row exists.
     nothing: str = ""
-    #: Start of a job of one slot and the shortest limit; None: unknown, or rows exist.
+    #: Start of this job; None: unknown, or rows exist.
     earliest: int | None = None
     #: Times of `free_when`.
     times: tuple[int, ...] = ()
@@ -118,8 +137,20 @@ class Slots(OneLine):
         return html_table("starts now", ("hosts", "slots", "at most (s)", "line"), cells)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as records, as CSV has them."""
-        return [asdict(row) for row in self.rows]
+        """Return the rows as records, or free slots by kind and time, as CSV has them."""
+        if not self.times:
+            return [asdict(row) for row in self.rows]
+        names = ("free", "whole_hosts", "running", "likely")
+        columns = [
+            (item, [getattr(item, name) or repeat(None) for name in names])
+            for item in self.free_when
+        ]
+        return [
+            {"kind": item.kind, "capacity": item.capacity, "time": time}
+            | dict(zip(names, values, strict=True))
+            for item, lists in columns
+            for time, *values in zip(self.times, *lists, strict=False)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as a JSON object."""
@@ -153,7 +184,9 @@ def slots(
     kinds = host_kinds(instance)
     rows: list[SlotsRow] = []
     partial = budget.stopped()
-    job = search.job(kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), 1, False, None)
+    job = search.job(
+        kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), search.least, False, None
+    )
     nothing, earliest = "", None
     try:
         for kind in () if partial else kinds:
@@ -166,20 +199,27 @@ def slots(
         raise InputError([Problem(f"must be 1 second or more, not {until}", path="until")])
     times = () if until is None else hours(instance.now, until)
     starts = base.starts.values()
+    ((running, planned),) = _in_use_at(instance, starts, (instance.now,))
+    used = running + planned
+    free = {h.name: max(0, h.slots - used[h.name]) for h in instance.cluster.hosts if h.takes_jobs}
+    usable = search.candidates(job)
     later = free_when(instance, starts, times) if times else ()
     if later and history is not None:
         past = past_of(history, instance)
-        used = list(sampled_use(instance, past, times, samples, seed, budget.stopped))
-        later = _with_likely(instance, later, used)
+        samples_of_use = list(sampled_use(instance, past, times, samples, seed, budget.stopped))
+        later = _with_likely(instance, later, samples_of_use)
         partial = partial or budget.stopped()
     return Slots(
         tuple(rows),
         job.queue,
         job.user,
-        sum(item.free[0] for item in free_when(instance, starts, (instance.now,))),
+        sum(free.values()),
+        sum(count for name, count in free.items() if name in usable),
         len(instance.pending),
         instance.now,
         instance.origin,
+        tuple(search.without_row(kinds, usable, {row.kind for row in rows})),
+        search.least,
         nothing,
         earliest,
         times,
@@ -236,6 +276,8 @@ class _SlotSearch:
     user: str
     budget: Budget
     base: ConfiguredRun
+    #: Fewest slots of a job of the queue.
+    least: int = 1
     #: Slots that may be free now, by host.
     free: dict[str, int] = field(default_factory=dict)
     #: What was tried, by line.
@@ -245,6 +287,9 @@ class _SlotSearch:
         queues = [queue.name for queue in self.instance.queues]
         if self.queue and self.queue not in queues:
             raise UnknownNameError.among("queue", self.queue, queues)
+        name = self.queue or self.instance.params.default_queue
+        limits = (item.slots for item in self.instance.queues if item.name == name)
+        self.least, *_ = next(limits, None) or (1,)
         hosts = self.instance.cluster.hosts
         self.free = {host.name: host.slots for host in hosts if host.takes_jobs}
         for run in self.instance.running:
@@ -334,7 +379,7 @@ class _SlotSearch:
         self, kind: AlikeHosts, free: int, one_host: bool, most: int
     ) -> Iterator[SlotsRow]:
         """Yield rows of more slots and shorter limits each; `most` of them."""
-        slots = 0
+        slots = self.least - 1
         while slots < free and most:
             limit = self._longest(kind, slots + 1, one_host)
             if limit == 0:
@@ -342,7 +387,7 @@ class _SlotSearch:
             tried: int | None = 0
             while tried != limit:  # a larger job may fit for longer: it uses other hosts
                 tried = limit
-                slots = self._largest(kind, max(slots, 1), free, one_host, limit)
+                slots = self._largest(kind, max(slots, self.least), free, one_host, limit)
                 limit = self._longest(kind, slots, one_host, limit)
             row = self._row(kind, slots, one_host, limit)
             if row is not None:
@@ -394,11 +439,43 @@ class _SlotSearch:
         line = self.line(kind, slots, one_host, asked)
         return SlotsRow(kind.name, slots, allocation, limit, line, longer.delays, longer.why)
 
+    def candidates(self, job: Job) -> frozenset[str]:
+        """Return the hosts on which the job may run at all."""
+        hosts = self.instance.cluster.hosts
+        terms = Resolver.of(self.instance).demand(job).terms
+        return frozenset(hosts[int(at)].name for term in terms for at in term.candidates)
+
+    def without_row(
+        self, kinds: Iterable[AlikeHosts], usable: Collection[str], listed: Collection[str]
+    ) -> Iterator[HostsWithoutRow]:
+        """Yield the hosts that are in no row. usable: by jobs of the queue; listed: kinds."""
+        kind_of = {name: kind for kind in kinds for name in kind.hosts}
+        found: dict[str, list[str]] = {}
+        for host in self.instance.cluster.hosts:
+            kind = kind_of.get(host.name)
+            if kind is None:
+                why = "no slots" if host.takes_jobs else host.status
+            elif host.name not in usable:
+                why = f"not for jobs of queue {self.queue or self.instance.params.default_queue}"
+            elif kind.name in listed:
+                continue
+            else:
+                unknown = (
+                    "not examined" if any(map(self.free.get, kind.hosts)) else "no slot is free"
+                )
+                trial = self.tried.get(
+                    self.line(kind, self.least, self.least == 1, STEP), _Trial(why=unknown)
+                )
+                why = trial.why or NO_TIME_LEFT
+            found.setdefault(why, []).append(host.name)
+        for why, hosts in found.items():
+            yield HostsWithoutRow(tuple(hosts), why)
+
     def smallest(self, kinds: list[AlikeHosts]) -> tuple[str, int | None]:
-        """Return why one slot for the shortest limit does not start now anywhere, and its start."""
-        trials = [self.trial(kind, 1, True, STEP) for kind in kinds]
+        """Return why the smallest job does not start now anywhere, and its start."""
+        trials = [self.trial(kind, self.least, self.least == 1, STEP) for kind in kinds]
         if any(trial.fits for trial in trials):
-            return f"no request has {duration_text(STEP)} and two dispatch cycles", None
+            return NO_TIME_LEFT, None
         starts = []
         for job in (trial.job for trial in trials if trial.job is not None):
             pending = (*self.instance.pending, job)
@@ -437,14 +514,8 @@ def free_when(
     instance: Instance, starts: Iterable[PlannedJob], times: tuple[int, ...]
 ) -> tuple[FreeSlots, ...]:
     """Return the free slots of each kind if every job runs to its limit and no job is submitted."""
-    now = [
-        (run.allocation, instance.now, expected_finish(instance, run))
-        for run in instance.running
-        if not run.suspended
-    ]
-    later = [(item.allocation, item.start, item.finish) for item in starts]
     slots = {host.name: host.slots for host in instance.cluster.hosts}
-    in_use = [(_in_use(now, time), _in_use(later, time)) for time in times]
+    in_use = _in_use_at(instance, starts, times)
     found = []
     for kind in host_kinds(instance):
         running = [sum(map(used.__getitem__, kind.hosts)) for used, _ in in_use]
@@ -471,6 +542,19 @@ def _with_likely(
         tenth = [sorted(column)[len(free) // 10] for column in zip(*free, strict=True)]
         found.append(replace(item, likely=tuple(tenth)))
     return tuple(found)
+
+
+def _in_use_at(
+    instance: Instance, starts: Iterable[PlannedJob], times: tuple[int, ...]
+) -> list[tuple[Counter[str], Counter[str]]]:
+    """Return for each time the slots by host of the running jobs, and those of planned ones."""
+    now = [
+        (run.allocation, instance.now, expected_finish(instance, run))
+        for run in instance.running
+        if not run.suspended
+    ]
+    later = [(item.allocation, item.start, item.finish) for item in starts]
+    return [(_in_use(now, time), _in_use(later, time)) for time in times]
 
 
 def _in_use(

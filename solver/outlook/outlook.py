@@ -140,6 +140,11 @@ class JobOutlook:
         """Return whether the job starts earlier as configured than in priority order."""
         return (self.sooner_by or 0) < 0
 
+    @property
+    def is_no_earlier(self) -> bool:
+        """Return whether the possible start is another one than as configured, and no gain."""
+        return bool(self.sooner_by) and not self.earlier_by
+
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return the fields as a JSON object; times in seconds from the origin, also as ISO
         stamps.

@@ -115,6 +115,8 @@ def test_one_job_and_one_that_is_gone(quiet: Lab) -> None:
     gone = get(quiet.app, "/jobs/9%2F9")
     assert (gone.status, gone.data["error"][:22]) == (404, "this job is not pendin")
     assert (gone.data["run"], gone.data["moves"], gone.data["history"]) == (None, [], [])
+    of_page = get(quiet.app, "/jobs/9%2F9?left=true")
+    assert (of_page.status, of_page.data) == (200, gone.data), "a browser logs every 404"
     dashed = {host["host"] for host in found["place"] if host["could_start"]}
     assert dashed == set(found["outlook"]["possible_on"])
 
@@ -193,6 +195,32 @@ def test_why_and_what_would_help(asking: Lab) -> None:
     assert len(found["commands"]) == len(found["explanation"]["suggestions"])
     assert get(asking.app, "/jobs/large?explain=true").data["explanation"] == found["explanation"]
     assert asking.service.questions.answered == 1
+
+
+def test_the_assumed_user_and_queue_are_known_and_may_be_others() -> None:
+    """A question that nobody can ask as another user, or into another queue."""
+    queues = (sw.Queue("first"), sw.Queue("owned", users=("ana",)))
+    state = replace(joint_wins(), queues=queues, pending=(), running=())
+    here = lab(replace(state, params=replace(state.params, default_queue="first")))
+    here.service.questions.start()
+    assumed = get(here.app, "/jobs").data["assumed"]
+    assert assumed == {
+        **{"user": "user", "is_fixed": False},
+        **{"queue": "first", "queues": ["first", "owned"]},
+    }
+
+    def answered(**body: str) -> Any:
+        return post(here.app, "/ask", body).data
+
+    said = answered(line="bsub -n 2", queue="owned", user="ana")
+    assert "in queue owned, as user ana" in said["lines"]
+    assert (
+        "in queue first (the default), as user ana"
+        in answered(line="bsub -n 2 -q first", queue="owned", user="ana")["lines"]
+    )
+    assert "may not use queue owned" in answered(line="-n 2", queue="owned", user="eve")["error"]
+    assert "did you mean 'owned'" in answered(line="-n 2", queue="ownd")["error"]
+    here.service.questions.stop()
 
 
 def test_a_question_is_answered_as_ask_does(asking: Lab) -> None:

@@ -15,7 +15,7 @@
     const rows = Object.entries(call.responses).map(([code, item]) => S.element("tr", {}, S.element("td", { class: "number", text: code }), S.element("td", { text: item.description })));
     const head = S.element("thead", {}, S.element("tr", {}, S.element("th", { scope: "col", class: "number", text: "Status" }), S.element("th", { scope: "col", text: "Meaning" })));
     const statuses = S.element("details", {}, S.element("summary", { text: `Answers: ${Object.keys(call.responses).join(", ")}` }), S.element("div", { class: "scroll" }, S.element("table", {}, head, S.element("tbody", {}, ...rows))));
-    return S.element("section", {}, S.element("h2", { text: `${method.toUpperCase()} ${path}` }), S.element("p", { text: call.summary }), query.length ? S.element("p", { class: "soft", text: `Query: ${query.join(", ")}` }) : null, S.element("pre", {}, S.element("code", { text: line(path, method) })), statuses);
+    return S.element("section", {}, S.element("h2", { text: `${method.toUpperCase()} ${path}` }), S.element("p", { text: call.summary }), query.length ? S.element("p", { class: "soft", text: `Query: ${query.join(", ")}` }) : null, S.copyable(line(path, method)), statuses);
   }
 
   async function load() {

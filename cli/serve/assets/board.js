@@ -216,12 +216,24 @@
     S.fill(S.by("down"), down.length ? S.element("h3", { text: "Hosts not in use" }) : null, ...down.map((item) => S.element("p", {}, S.element("span", { class: "badge warn", text: S.shown(item.status) }), ` ${S.shown(item.host)}, ${item.slots} slots`)));
   }
 
+  /** The user and the queue of a job that is asked about; what was chosen stays. */
+  function drawAssumed() {
+    const { user, queue, queues, is_fixed } = answer.assumed ?? { user: "", queue: "", queues: [] }, to = S.by("to"), kept = to.value || queue;
+    if (!S.by("as").value && document.activeElement !== S.by("as")) S.by("as").value = user;
+    S.by("as").readOnly = Boolean(is_fixed);
+    if ([...to.options].map((item) => item.value).join("\n") === queues.join("\n")) return;
+    S.fill(to, ...queues.map((name) => S.element("option", { value: name, text: S.shown(name) })));
+    to.value = queues.includes(kept) ? kept : queue;
+  }
+  for (const id of ["as", "to"]) S.by(id).addEventListener("change", () => { if (answer?.assumed) drawFits(false); });
+
   // What could start now: asked at once of a small cluster, by the button of a large one.
-  let asked = -1;
+  let asked = "";
+  const who = () => ({ user: S.by("as").value.trim() || (answer.assumed?.user ?? ""), queue: S.by("to").value });
   async function drawFits(wanted) {
-    const version = answer.state.version;
+    const version = JSON.stringify([answer.state.version, who()]);
     if (asked === version) return;
-    if (answer.state.planning) { if (asked < 0) S.fill(S.by("fits"), S.element("p", { class: "soft", text: "planning …" })); return; }
+    if (answer.state.planning) { if (!asked) S.fill(S.by("fits"), S.element("p", { class: "soft", text: "planning …" })); return; }
     if (!wanted && answer.cluster.pending > 100) {
       const button = S.element("button", { type: "button", text: "Search" });
       button.addEventListener("click", () => drawFits(true));
@@ -231,13 +243,14 @@
     asked = version;
     if (wanted) S.fill(S.by("fits"), S.element("p", { class: "soft", text: "Searching …" }));
     try {
-      const found = (await S.get("slots")).slots;
+      const found = (await S.get(`slots?${new URLSearchParams(who())}`)).slots;
       const rows = found.rows.slice(0, 6).map((item) => S.element("tr", {}, S.element("th", { scope: "row", text: S.shown(item.kind) }), S.element("td", { class: "n", text: String(item.slots) }),
         S.element("td", { class: "n", text: item.at_most === null ? "no limit" : S.duration(item.at_most) }), S.element("td", { text: item.delays ? `job ${S.shown(item.delays)} would be delayed` : S.shown(item.why_not_longer) || "–" }), S.element("td", {}, S.copyable(item.line))));
       const head = S.element("tr", {}, ...["Where", "Slots", "For at most", "Longer", "Line to paste"].map((text) => S.element("th", { scope: "col", text })));
       const table = S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...rows)));
-      const who = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, with the limits of both.${rows.length && found.is_partial ? " The search was stopped early: more may fit." : ""}`;
-      S.fill(S.by("fits"), rows.length ? table : found.is_partial ? S.element("p", { text: "The search was stopped early: what could start is not known." }) : S.element("p", { text: `Nothing${found.nothing ? `: ${S.shown(found.nothing)}` : ""}.${found.earliest === null ? "" : ` A job of 1 slot would start ${S.time(found, "earliest", answer.state.time)}.`}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
+      const none = found.without_row.filter((item) => item.why !== found.nothing).map((item) => S.element("p", { class: "soft s", text: `No row for ${S.shown(item.hosts.slice(0, 3).join(", "))}${item.hosts.length > 3 ? ` and ${item.hosts.length - 3} more` : ""}: ${S.shown(item.why)}` }));
+      const said = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, as chosen under “When would this start?”.${rows.length && found.is_partial ? " The search was stopped early: more may fit." : ""}`;
+      S.fill(S.by("fits"), rows.length ? table : found.is_partial ? S.element("p", { text: "The search was stopped early: what could start is not known." }) : S.element("p", { text: `Nothing${found.nothing ? `: ${S.shown(found.nothing)}` : ""}.${found.earliest === null ? "" : ` A job of ${found.smallest} ${found.smallest === 1 ? "slot" : "slots"} would start ${S.time(found, "earliest", answer.state.time)}.`}` }), ...none, S.element("p", { class: "foot soft", text: `${said} In a terminal: slotwise slots` }));
     } catch (error) {
       S.fill(S.by("fits"), S.element("p", { class: "soft", text: S.shown(error.message) }));
     }
@@ -274,6 +287,7 @@
     S.by("source").textContent = `, ${S.shown(answer.state.source)}`;
     options(S.by("user"), "All users", answer.jobs.map((job) => job.user));
     options(S.by("queue"), "All queues", answer.jobs.map((job) => job.queue));
+    drawAssumed();
     draw(); drawChips(); drawStatus(); drawFoot(); drawCluster(); drawNews(); drawFits(false); announce(before);
   });
   for (const id of ["find", "user", "queue", "changed", "held"]) S.by(id).addEventListener("input", () => { if (answer) draw(); });
@@ -313,7 +327,7 @@
     button.disabled = true;
     S.fill(S.by("answer"), S.element("p", { class: "soft", text: "Planning …" }));
     try {
-      const body = text.includes("\n") ? { script: text, line: "", explore: true } : { line: text, explore: true };
+      const body = { ...(text.includes("\n") ? { script: text, line: "" } : { line: text }), ...who(), explore: true };
       drawAnswer(await S.post("ask", body));
     } catch (error) {
       S.fill(S.by("answer"), S.element("p", { class: "bad", role: "alert", text: S.shown(error.message) }));

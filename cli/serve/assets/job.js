@@ -181,18 +181,18 @@
   const off = (told, happened) => (Math.abs(happened - told) < 60 ? "as told" : `${S.duration(Math.abs(happened - told))} ${happened < told ? "early" : "late"}`);
 
   /** A job that is not pending: what happened against what was told. */
-  function gone(error) {
-    const found = { history: [], moves: [], ...error.record }, stamp = (found.state || {}).time || "", run = found.run;
+  function gone(found) {
+    const stamp = found.state.time, run = found.run;
     for (const part of ["helps", "why", "place", "ask"]) S.by(part).closest("section").hidden = true;
     S.by("why").parentNode.hidden = true;
     S.fill(S.by("lines"));
     S.by("lines").closest("section").hidden = true;
-    if (found.state) S.setHead(found.state);
+    S.setHead(found.state);
     const rows = kept(found), started = run ? run.started : found.history[0]?.started ?? null;
     if (!S.staleStatus()) S.by("status").hidden = started !== null;
     if (started === null) {
-      S.status("warn", `Job ${S.shown(name)} is not pending`, error.message);
-      S.by("big").textContent = "–";
+      S.status("warn", `Job ${S.shown(name)} is not pending`, found.error);
+      S.by("big").closest("section").hidden = true;
       drawMoves(found, null);
       return;
     }
@@ -239,8 +239,8 @@
   }
 
   S.follow(async () => {
-    let found;
-    try { found = await S.get(api); } catch (error) { if (error.status === 404) { gone(error); return; } throw error; }
+    const found = await S.get(`${api}?left=true`);
+    if (!found.job) { gone(found); return; }
     S.setHead(found.state);
     if (!S.staleStatus()) S.by("status").hidden = true;
     drawHero(found); drawPlace(found); drawMoves(found, null);

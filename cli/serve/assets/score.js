@@ -95,7 +95,7 @@
     if (!rows.length) return S.element("p", { class: "soft", text: "No start was off by 10 minutes or more." });
     const head = ["", "Job", "Estimated", "Happened", "Off by"].map((text, place) => S.element("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}), text }));
     const body = rows.map((row, place) => S.element("tr", {}, S.element("td", {}, S.element("span", { class: "mark", text: place + 1 })), S.element("td", {}, S.element("a", { href: `${S.up}job/${encodeURIComponent(row.job)}`, text: S.shown(row.job) })), S.element("td", { class: "number", text: S.duration(row.estimated) }), S.element("td", { class: "number", text: S.duration(row.waited) }), S.element("td", { class: `number ${off(row) > 0 ? "bad" : "good"}`, text: late(off(row)) })));
-    return S.element("table", {}, S.element("thead", {}, S.element("tr", {}, ...head)), S.element("tbody", {}, ...body));
+    return S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, S.element("tr", {}, ...head)), S.element("tbody", {}, ...body)));
   }
 
   const choice = S.element("select", { "aria-label": "Groups" }, ...["horizon", "queue", "size"].map((name) => S.element("option", { value: name, text: `By ${name}` })));
