@@ -364,11 +364,6 @@ class Params:
     scheduler_version: Annotated[str, Fact("line")] = ""
 
     @property
-    def min_gain(self) -> int:
-        """Return the seconds below which two starts do not differ: two dispatch cycles."""
-        return max(1, 2 * self.mbd_sleep_time)
-
-    @property
     def scheduler(self) -> SchedulerFamily:
         """Return what differs between this family of schedulers and others."""
         return FAMILIES[self.family]

@@ -29,6 +29,11 @@ def _at_most(limit: int | None, most: int | None) -> int | None:
     return limit if limit is None or most is None else min(limit, most)
 
 
+def two_cycles(instance: Instance) -> int:
+    """Return the seconds below which two starts do not differ: two dispatch cycles."""
+    return max(1, 2 * instance.params.mbd_sleep_time)
+
+
 def expected_duration(instance: Instance, job: Job) -> int | None:
     """Return the seconds for which a job is planned, None if nothing determines them (TBR-03).
 

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import DAY, clock_text, iso_time
-from ...model.duration import expected_finish
+from ...model.duration import expected_finish, two_cycles
 from ...model.formats.submit import UNNAMED
 from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
@@ -166,7 +166,7 @@ def cluster_record(
         "slots": sum(host.slots for host in hosts),
         "running": len(instance.running),
         "pending": len(instance.pending),
-        "min_gain": instance.params.min_gain,
+        "min_gain": two_cycles(instance),
         "queues": [asdict(item) for item in queue_loads(instance, [row.job for row in seen])],
         "not_in_use": [
             {"host": host.name, "status": host.status, "slots": host.slots}

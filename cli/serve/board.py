@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...model.display import duration_text
-from ...model.duration import expected_duration
+from ...model.duration import expected_duration, two_cycles
 from ..listing import ListedJob, Listing
 from .polls import Polled, shifted
 
@@ -407,7 +407,7 @@ class Board:
         events = PollEvents.between(before.instance, polled.instance)
         starts = {job: inf if row.start is None else row.start for job, row in rows.items()}
         came = events.came & starts.keys()
-        min_gain = polled.instance.params.min_gain
+        min_gain = two_cycles(polled.instance)
         ahead: set[str] = set()
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import duration_text, iso_time
+from ...model.duration import two_cycles
 from ..options import print_note
 from .access import Viewer
 from .board import KnownStart
@@ -74,7 +75,7 @@ class StoreKeeper:
                 if origin is not None:
                     row[f"{name}_time"] = iso_time(origin, row[name])
             start = KnownStart(item.at, item.starts["as_configured"])
-            moved = 0 if told is None else told.move_to(start, polled.instance.params.min_gain)
+            moved = 0 if told is None else told.move_to(start, two_cycles(polled.instance))
             row["change"] = None
             if moved:
                 kind = "later" if moved > 0 else "earlier"

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ...model.display import day_clock_text, duration_text, iso_time, wall_clock
+from ...model.duration import two_cycles
 from ...model.escaping import printable
 from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
@@ -98,7 +99,7 @@ def news(before: Listing, now: Listing) -> str:
         if start is None or known is None:
             continue
         moved = start + gap - known
-        if abs(moved) >= now.instance.params.min_gain:
+        if abs(moved) >= two_cycles(now.instance):
             parts.append(f"{job} {duration_text(abs(moved))} {'later' if moved > 0 else 'earlier'}")
     more = f" and {len(parts) - MAX_NEWS} more" if len(parts) > MAX_NEWS else ""
     return ", ".join(parts[:MAX_NEWS]) + more

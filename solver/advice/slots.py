@@ -182,32 +182,20 @@ def slots(
     base = run_as_configured(instance, budget=budget)
     search = _SlotSearch(instance, queue, user, budget, base)
     kinds = host_kinds(instance)
+    anywhere = kinds[0] if len(kinds) == 1 else AlikeHosts("", (), "")
+    job = search.job(anywhere, search.least, False, None)
     rows: list[SlotsRow] = []
-    partial = budget.stopped()
-    job = search.job(
-        kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), search.least, False, None
-    )
-    nothing, earliest = "", None
-    try:
-        for kind in () if partial else kinds:
-            rows.extend(search.of_kind(kind, LONGEST if every else ROWS))
-        if not rows and not partial:
-            nothing, earliest = search.smallest(kinds)
-    except _Stopped:
-        partial = True
+    nothing, earliest, partial = search.fill(rows, kinds, LONGEST if every else ROWS)
     if until is not None and until < 1:
         raise InputError([Problem(f"must be 1 second or more, not {until}", path="until")])
     times = () if until is None else hours(instance.now, until)
     starts = base.starts.values()
-    ((running, planned),) = _in_use_at(instance, starts, (instance.now,))
-    used = running + planned
-    free = {h.name: max(0, h.slots - used[h.name]) for h in instance.cluster.hosts if h.takes_jobs}
-    usable = search.candidates(job)
+    free, usable = free_now(instance, starts), search.candidates(job)
     later = free_when(instance, starts, times) if times else ()
     if later and history is not None:
         past = past_of(history, instance)
-        samples_of_use = list(sampled_use(instance, past, times, samples, seed, budget.stopped))
-        later = _with_likely(instance, later, samples_of_use)
+        used = list(sampled_use(instance, past, times, samples, seed, budget.stopped))
+        later = _with_likely(instance, later, used)
         partial = partial or budget.stopped()
     return Slots(
         tuple(rows),
@@ -364,6 +352,19 @@ class _SlotSearch:
             if any(old is not None and (new is None or new > old) for old, new in pairs):
                 yield before.start or 0, name
 
+    def fill(
+        self, rows: list[SlotsRow], kinds: list[AlikeHosts], most: int
+    ) -> tuple[str, int | None, bool]:
+        """Append the rows; return what :meth:`smallest` does, and whether it was stopped early."""
+        try:
+            if self.budget.stopped():
+                raise _Stopped
+            for kind in kinds:
+                rows.extend(self.of_kind(kind, most))
+            return (*(("", None) if rows else self.smallest(kinds)), False)
+        except _Stopped:
+            return "", None, True
+
     def of_kind(self, kind: AlikeHosts, most: int) -> Iterator[SlotsRow]:
         """Yield the largest and longest requests, on one host and across hosts."""
         free = [self.free[name] for name in kind.hosts]
@@ -508,6 +509,13 @@ def _last(most: int, fits: Callable[[int], bool]) -> int:
 def hours(now: int, until: int) -> tuple[int, ...]:
     """Return 25 times, from now to `until` seconds later."""
     return tuple(now + until * part // 24 for part in range(25))
+
+
+def free_now(instance: Instance, starts: Iterable[PlannedJob]) -> dict[str, int]:
+    """Return the free slots by host that takes jobs, once the jobs that start now have started."""
+    ((running, planned),) = _in_use_at(instance, starts, (instance.now,))
+    used = running + planned
+    return {h.name: max(0, h.slots - used[h.name]) for h in instance.cluster.hosts if h.takes_jobs}
 
 
 def free_when(

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import MINUTE, duration_text, with_stamps
-from ...model.duration import expected_duration, expected_finish, granted_run_limit
+from ...model.duration import expected_duration, expected_finish, granted_run_limit, two_cycles
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
 from ...model.gpu_request import gpu_options
@@ -347,7 +347,7 @@ def start_to_beat(planner: WhatIfPlanner, now_planned: StartAnswer) -> int:
     """Return the second before which a start is a gain over the planned one."""
     if now_planned.start is None:
         return FOREVER
-    return now_planned.start - planner.instance.params.min_gain + 1
+    return now_planned.start - two_cycles(planner.instance) + 1
 
 
 def best_of(

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ...model.display import data_of, duration_text, with_stamps
-from ...model.duration import place_before_deadline
+from ...model.duration import place_before_deadline, two_cycles
 from ...model.escaping import html_table
 from ...model.instance import Instance
 from ...model.job import Job
@@ -639,7 +639,7 @@ def outlook_of(
         for job in order
     )
     return Outlook(
-        tuple(_with_overtaken(entries, instance.params.min_gain)),
+        tuple(_with_overtaken(entries, two_cycles(instance))),
         now=instance.now,
         origin=instance.origin,
         method=configured.method,
@@ -682,7 +682,7 @@ def outlook_of_job(
     left_out = {} if found is None else by_job(found.omissions, (job,))
     state = states.get(job.id)
     row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
-    return replace(row, min_gain=instance.params.min_gain)
+    return replace(row, min_gain=two_cycles(instance))
 
 
 def not_simulated(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:

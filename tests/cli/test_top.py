@@ -182,7 +182,7 @@ def test_a_wide_page_has_the_chosen_job_beside_the_table() -> None:
 
 
 def test_what_has_changed_since_the_state_before(listing: Listing) -> None:
-    """A start that is due as much later as the state, or less than two cycles more, has not moved."""
+    """A start as much later as the state, or less than two cycles more, has not moved."""
     instance = listing.instance
     small, large = listing.jobs
     later = replace(
