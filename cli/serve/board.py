@@ -115,23 +115,23 @@ class KnownStart:
 
 
 def change_of(
-    told: KnownStart | None, row: PlannedRow, min_gain: int, events: PollEvents, ahead: set[str]
+    reported: KnownStart | None, row: PlannedRow, min_gain: int, events: PollEvents, ahead: set[str]
 ) -> RowChange | None:
     """Return the change of a job's start as configured; None if it has not changed.
 
-    told: as it was reported last, None: it is new. ahead: new jobs that go before it.
+    reported: as it was reported last, None: it is new. ahead: new jobs that go before it.
     """
-    if told is None:
+    if reported is None:
         return RowChange("new", 0, "", row.at)
     now = KnownStart(row.at, row.start)
-    moved = told.move_to(now, min_gain)
+    moved = reported.move_to(now, min_gain)
     kind: ChangeKind = "later" if moved > 0 else "earlier" if moved else "other"
-    if not moved and (told.start is None) == (now.start is None):
+    if not moved and (reported.start is None) == (now.start is None):
         return None
-    earlier = moved < 0 or told.start is None
+    earlier = moved < 0 or reported.start is None
     where = row.predicted.as_configured_on.keys()
     because, named = _reason(where, events, ahead, earlier=earlier)
-    return RowChange(kind, abs(moved), because, row.at, named, told.start)
+    return RowChange(kind, abs(moved), because, row.at, named, reported.start)
 
 
 #: Events as words, "" if there are none, and the jobs that they name.
@@ -229,7 +229,7 @@ class PlannedRow:
         return self.of(self.predicted.as_configured)
 
     @property
-    def told(self) -> KnownStart:
+    def reported(self) -> KnownStart:
         """Return the start as configured as it was reported last."""
         move = next((item for item in reversed(self.moves) if item.change), self.moves[0])
         return KnownStart(move.at, move.as_configured)
@@ -416,8 +416,8 @@ class Board:
                 found[job] = row
                 continue
             before_it = (new for new in came if starts[new] < starts[job])
-            told = None if old is None else old.told
-            change = change_of(told, row, min_gain, events, ahead.union(before_it))
+            reported = None if old is None else old.reported
+            change = change_of(reported, row, min_gain, events, ahead.union(before_it))
             if job in came:
                 ahead.add(job)
             moves = _moved(old, row, change)

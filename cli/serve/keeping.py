@@ -64,7 +64,7 @@ class StoreKeeper:
             return []
         last, origin = kept[-1], polled.instance.origin
         own = [item for item in last.estimates if viewer.sees(item.user)]
-        told = None
+        reported = None
         rows = []
         for item in own[-MAX_ESTIMATES:]:
             times = {"at": item.at, "started": last.started}
@@ -75,13 +75,13 @@ class StoreKeeper:
                 if origin is not None:
                     row[f"{name}_time"] = iso_time(origin, row[name])
             start = KnownStart(item.at, item.starts["as_configured"])
-            moved = 0 if told is None else told.move_to(start, two_cycles(polled.instance))
+            moved = 0 if reported is None else reported.move_to(start, two_cycles(polled.instance))
             row["change"] = None
             if moved:
                 kind = "later" if moved > 0 else "earlier"
                 row["change"] = {"kind": kind, "by": abs(moved), "because": item.because}
-            if moved or told is None or None in (told.start, start.start):
-                told = start
+            if moved or reported is None or None in (reported.start, start.start):
+                reported = start
             rows.append(row)
         return rows[::-1]
 
