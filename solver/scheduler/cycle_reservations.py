@@ -135,8 +135,8 @@ class JobReservation:
         """Yield what the reservation counts in each limit over hosts."""
         for use in () if self.alternative is None else self.alternative.pool_uses:
             if counts_slots(use):
-                mask = table.pools[use.index].mask
-                yield use.index, float(sum(n for h, n in self.reserved.items() if mask[h]))
+                mask, parts = table.pools[use.index].mask, (self.slots, self.backfilled)
+                yield use.index, float(sum(n for part in parts for h, n in part.items() if mask[h]))
 
     def move_to_backfilled(self, wanted: Allocation) -> None:
         """Mark up to the number of `wanted` slots as backfilled, and subtract them from
