@@ -77,7 +77,7 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
 
 
 def _queue_text(load: QueueLoad) -> str:
-    text = f"{load.queue} {counted(load.running_slots, 'slot')} in use"
+    text = f"{load.queue} {counted(load.running_slots, 'slot')} used"
     if load.waiting_jobs:
         jobs, slots = counted(load.waiting_jobs, "job"), counted(load.waiting_slots, "slot")
         text += f", {jobs} pending for {slots}"
