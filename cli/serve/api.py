@@ -261,7 +261,8 @@ class Answers:
                 self._scored = key, found
         scored = self._scored[1]
         seen = [row for row in scored["compared"] if viewer.sees(row["user"])]
-        return json_response({"state": head, "accuracy": {**scored, "compared": seen}})
+        own = {**scored, "compared": shown(seen, state, viewer)}
+        return json_response({"state": head, "accuracy": own})
 
     async def healthz(self) -> Response:
         """Return whether the service works."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import inf, nan
 from operator import attrgetter
 from pathlib import Path
@@ -45,6 +45,8 @@ class Score:
     calibration: Calibration
     #: First estimate of each job by one method, by the starts of these jobs.
     compared: tuple[KeptEstimate, ...] = ()
+    #: All estimates of these jobs in the order of time, by the number of the job.
+    kept: Mapping[int, Sequence[KeptEstimate]] = field(default_factory=dict)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per group and method."""
@@ -61,7 +63,7 @@ class Score:
         }
 
     def compared_records(self) -> list[dict[str, Any]]:
-        """Return the wait that was estimated of each job, and the one that followed; seconds."""
+        """Return the waits that were estimated of each job, and the one that followed; seconds."""
         return [
             {
                 "job": item.job,
@@ -69,10 +71,30 @@ class Score:
                 "queue": item.queue,
                 "estimated": item.starts["as_configured"] - item.at,
                 "waited": max(0, item.started - item.at),
+                "by_method": {
+                    name: item.starts[key] - item.at
+                    for key, name in METHODS.items()
+                    if item.starts[key] is not None
+                },
+                "because": _cause(item, self.kept.get(item.number, ())),
             }
             for item in self.compared
             if item.starts["as_configured"] is not None and item.started is not None
         ]
+
+
+def _cause(first: KeptEstimate, kept: Sequence[KeptEstimate]) -> str:
+    """Return what moved a job most towards its start, "" if nothing is known."""
+    told = first.starts["as_configured"] or 0
+    late = 1 if (first.started or 0) > told else -1
+    best, cause = 0, ""
+    for item in kept:
+        start = item.starts["as_configured"]
+        if item.at > first.at and start is not None:
+            if late * (start - told) > best:
+                best, cause = late * (start - told), item.because
+            told = start
+    return cause
 
 
 def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> Score:
@@ -88,7 +110,9 @@ def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> 
         firsts.setdefault(item.number, item)
     compared = sorted(firsts.values(), key=lambda item: item.started or 0)[-MAX_COMPARED:]
     tables = accuracy_tables(rows, by), reliability(rows)
-    return Score(store.summary(), *tables, store.calibration(), _latest(compared))
+    latest = _latest(compared)
+    kept = store.estimates_of([item.number for item in latest])
+    return Score(store.summary(), *tables, store.calibration(), latest, kept)
 
 
 def _latest(items: Sequence[KeptEstimate]) -> tuple[KeptEstimate, ...]:

@@ -109,6 +109,8 @@ class ServiceServer(uvicorn.Server):
         """Close the streams, then end the open requests."""
         self._streams.close()
         await super().shutdown(sockets)
+        if self.force_exit:  # uvicorn cancels the application then, which logs a traceback
+            await self.lifespan.shutdown()
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -462,6 +462,16 @@ class Store:
             ordered = _joined().join(chosen, same).order_by(JOBS.c.key, ESTIMATES.c.poll)
             return [_kept(row) for row in connection.execute(ordered)]
 
+    def estimates_of(self, jobs: Sequence[int]) -> dict[int, list[KeptEstimate]]:
+        """Return the estimates of jobs in the order of time, by the number of the job."""
+        kept: dict[int, list[KeptEstimate]] = {number: [] for number in jobs}
+        with self._transaction(writes=False) as connection:
+            for part in _parts(jobs):
+                chosen = _joined().where(JOBS.c.key.in_(part)).order_by(ESTIMATES.c.poll)
+                for row in connection.execute(chosen):
+                    kept[row.key].append(_kept(row))
+        return kept
+
     def calibration(self) -> Calibration:
         """Return the factors of P10 and P90 by the forecasts whose start is known.
 

@@ -61,6 +61,32 @@ def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None
     again.service.stop()
 
 
+@pytest.mark.parametrize(
+    ("user", "because"), [("ana", "another job finished"), ("", "job 7 finished")]
+)
+def test_a_compared_start_has_the_cause_of_its_largest_move(
+    user: str, because: str, tmp_path: Path
+) -> None:
+    """Nothing under Because, the cause of a move the other way, or an id of a job of others."""
+    first = waiting(0)
+    first = replace(first, running=(replace(first.running[0], job=Job("7", 2, run_limit=7200)),))
+    late = Job("8", 2, run_limit=600, user="ben")
+    freed = replace(first, now=300, running=(RunningJob(late, 300, {"a": 2}),))
+    states = (
+        first,
+        freed,
+        replace(waiting(960, started=True), running=(RunningJob(first.pending[0], 900, {"a": 2}),)),
+    )
+    here = lab(*states, store=str(tmp_path / "store.sqlite"), access=NAMED if user else None)
+    here.poll()
+    here.poll()
+    found = get(here.app, "/accuracy", **({"x_user": user} if user else {})).data["accuracy"]
+    (point,) = found["compared"]
+    assert (point["estimated"], point["waited"], point["because"]) == (7200, 900, because)
+    assert point["by_method"]["as configured"] == 7200
+    here.service.stop()
+
+
 def test_causes_of_moves_outlast_the_service_and_name_no_job_of_others(tmp_path: Path) -> None:
     """The running job 7 ends early; a second service has only the store."""
     store = str(tmp_path / "store.sqlite")

@@ -93,10 +93,45 @@
 
   function worstTable(rows) {
     if (!rows.length) return S.element("p", { class: "soft", text: "No start was off by 10 minutes or more." });
+    const because = rows.some((row) => row.because);
     const head = ["", "Job", "Estimated", "Happened", "Off by"].map((text, place) => S.element("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}), text }));
-    const body = rows.map((row, place) => S.element("tr", {}, S.element("td", {}, S.element("span", { class: "mark", text: place + 1 })), S.element("td", {}, S.element("a", { href: `${S.up}job/${encodeURIComponent(row.job)}`, text: S.shown(row.job) })), S.element("td", { class: "number", text: S.duration(row.estimated) }), S.element("td", { class: "number", text: S.duration(row.waited) }), S.element("td", { class: `number ${off(row) > 0 ? "bad" : "good"}`, text: late(off(row)) })));
+    if (because) head.push(S.element("th", { scope: "col", class: "wide", text: "Because" }));
+    const body = rows.map((row, place) => S.element("tr", {}, S.element("td", {}, S.element("span", { class: "mark", text: place + 1 })), S.element("td", {}, S.element("a", { href: `${S.up}job/${encodeURIComponent(row.job)}`, text: S.shown(row.job) })), S.element("td", { class: "number", text: S.duration(row.estimated) }), S.element("td", { class: "number", text: S.duration(row.waited) }), S.element("td", { class: `number ${off(row) > 0 ? "bad" : "good"}`, text: late(off(row)) }), because ? S.element("td", { class: "wide", text: S.shown(row.because) || "–" }) : ""));
     return S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, S.element("tr", {}, ...head)), S.element("tbody", {}, ...body)));
   }
+
+  // The starts that are compared job by job, and those of them that the filters leave.
+  let compared = [], ofAll = [];
+  const LEADS = [["", 0, Infinity], ["under 10m", 0, 600], ["10m to 1h", 600, 3600], ["1h to 4h", 3600, 14400], ["4h to 1d", 14400, 86400], ["1d or more", 86400, Infinity]];
+  function drawFilters() {
+    const fill = (id, all, names) => { const kept = S.by(id).value; S.fill(S.by(id), ...["", ...names].map((name) => S.element("option", { value: name, text: S.shown(name) || all }))); S.by(id).value = kept; };
+    const known = (key) => [...new Set(compared.map((row) => row[key]))].sort();
+    fill("queue", "All queues", known("queue"));
+    fill("user", "All users", known("user"));
+    fill("lead", "Estimated at any time before", LEADS.slice(1).map(([name]) => name));
+    const printed = compared.filter((row) => "printed" in row.by_method).length;
+    S.by("printed").nextElementSibling.textContent = `Only jobs that the scheduler estimated too (${printed})`;
+    S.by("printed").closest("label").hidden = !printed;
+    S.by("filters").hidden = compared.length < 2;
+  }
+  /** The shares of the filtered starts by method, in the form of the figures of all. */
+  const sharesOf = (rows) => ofAll.map(({ estimator }) => {
+    const errors = rows.filter((row) => estimator in row.by_method).map((row) => Math.abs(row.waited - row.by_method[estimator]));
+    const within = (limit) => errors.filter((error) => error <= limit).length / errors.length;
+    return { estimator, jobs: errors.length, within_1m: within(60), within_10m: within(600), within_1h: within(3600) };
+  }).filter((item) => item.jobs);
+  function drawCompared() {
+    const value = (id) => S.by(id).value, [, low, high] = LEADS.find(([name]) => name === value("lead")) ?? LEADS[0];
+    const rows = compared.filter((row) => (!value("queue") || row.queue === value("queue")) && (!value("user") || row.user === value("user"))
+      && row.estimated >= low && row.estimated < high && (!S.by("printed").checked || "printed" in row.by_method));
+    const worst = rows.filter((row) => Math.abs(off(row)) >= 600).sort((a, b) => Math.abs(off(b)) - Math.abs(off(a))).slice(0, 8);
+    const none = S.element("p", { class: "soft", text: compared.length ? "No start is left by these filters." : "No start of yours is known yet." });
+    S.by("count").textContent = `${rows.length} of the last ${compared.length} starts, each by its first estimate`;
+    S.fill(S.by("each"), rows.length ? scatter(rows, worst) : none);
+    S.fill(S.by("within"), ...within(rows.length === compared.length ? ofAll : sharesOf(rows)));
+    S.fill(S.by("worst"), worstTable(worst));
+  }
+  for (const id of ["queue", "user", "lead", "printed"]) S.by(id).addEventListener("input", drawCompared);
 
   const choice = S.element("select", { "aria-label": "Groups" }, ...["horizon", "queue", "size"].map((name) => S.element("option", { value: name, text: `By ${name}` })));
   async function load() {
@@ -111,12 +146,12 @@
     if (!groups.length) { S.fill(box, S.element("p", { text: "No kept estimate has met its start yet. Come back when jobs have started." })); return; }
     const size = known.store, methods = groups[0].estimators.filter((item) => TITLES[item.estimator] && item.estimator !== "possible" && item.jobs);
     const best = methods.find((item) => item.estimator === "likely") || methods.find((item) => item.estimator === "as configured");
-    if (best) S.status("good", `${best.estimator === "likely" ? "Likely starts are" : "Starts as configured are"} right within 10 minutes for ${share(best.within_10m)}, and within an hour for ${share(best.within_1h)}`, `${best.jobs} ${best.jobs === 1 ? "start" : "starts"}`, size.first_poll === null ? "" : `over ${S.duration(size.last_poll - size.first_poll)}`);
+    if (best) S.status(best.within_1h < .5 ? "warn" : "good", `${best.estimator === "likely" ? "Likely starts are" : "Starts as configured are"} right within 10 minutes for ${share(best.within_10m)}, and within an hour for ${share(best.within_1h)}`, `${best.jobs} ${best.jobs === 1 ? "start" : "starts"}`, size.first_poll === null ? "" : `over ${S.duration(size.last_poll - size.first_poll)}`);
     S.by("source").textContent = `, ${S.shown(found.state.source)}`;
-    const rows = known.compared, worst = rows.filter((row) => Math.abs(off(row)) >= 600).sort((a, b) => Math.abs(off(b)) - Math.abs(off(a))).slice(0, 8);
-    S.fill(S.by("each"), rows.length ? scatter(rows, worst) : S.element("p", { class: "soft", text: "No start of yours is known yet." }));
-    S.fill(S.by("within"), ...within(methods));
-    S.fill(S.by("worst"), worstTable(worst));
+    compared = known.compared;
+    ofAll = methods;
+    drawFilters();
+    drawCompared();
     if (choice.value === "horizon") S.fill(S.by("bias"), bias(groups.slice(1), methods));
     const intro = S.element("p", { class: "soft", text: `${size.started} starts, ${size.estimates} kept estimates, ${size.polls} polls. A job counts once in each line, by its first estimate there.` });
     S.fill(box, S.element("h2", { text: "By method" }), choice, intro, table(groups), known.reliability.length ? diagram(known.reliability) : null);
