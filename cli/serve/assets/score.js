@@ -63,8 +63,11 @@
     const svg = S.svg("svg", { class: "each", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${rows.length} starts, estimated wait against true wait: ${found} lie within 10 minutes of each other, ${rows.filter((row) => off(row) > 600).length} started later and ${rows.filter((row) => off(row) < -600).length} earlier.` });
     for (const time of [60, 600, 3600, 14400, 86400, 604800].filter((each) => each <= longest)) svg.append(S.svg("path", { class: "grid", d: `M${x(time)} 16V${height - 46}M52 ${y(time)}H${width - 16}` }), S.svg("text", { x: x(time), y: height - 30, "text-anchor": "middle" }, S.duration(time)), S.svg("text", { x: 46, y: y(time) + 4, "text-anchor": "end" }, S.duration(time)));
     svg.append(S.svg("path", { class: "same", d: `M${x(60)} ${y(60)}L${x(longest)} ${y(longest)}` }), S.svg("text", { x: 60, y: 30 }, "started later"), S.svg("text", { x: width - 22, y: height - 54, "text-anchor": "end" }, "started earlier"), S.svg("text", { x: width / 2 + 20, y: height - 8, "text-anchor": "middle" }, "estimated: still to wait"), S.svg("text", { transform: `translate(12 ${height / 2 - 20}) rotate(-90)`, "text-anchor": "middle" }, "happened: waited"));
-    for (const row of rows) {
-      const place = worst.indexOf(row), [left, top] = [x(row.estimated), y(row.waited)];
+    const marked = [];
+    for (const row of [...rows.filter((each) => !worst.includes(each)), ...worst]) {
+      const [left, top] = [x(row.estimated), y(row.waited)], covers = marked.some((other) => Math.hypot(other[0] - left, other[1] - top) < 17);
+      const place = covers ? -1 : worst.indexOf(row);
+      if (place >= 0) marked.push([left, top]);
       svg.append(S.svg("circle", { class: place < 0 ? "" : "worst", cx: left, cy: top, r: place < 0 ? 3.5 : 8 }, S.svg("title", {}, `${S.shown(row.job)}: ${late(off(row))}`)));
       if (place >= 0) svg.append(S.svg("text", { class: "ink", x: left, y: top + 4, "text-anchor": "middle" }, place + 1));
     }
