@@ -246,6 +246,8 @@ def draw_board() -> None:
             browser.get(address)
             browser.execute_script("Slotwise.setTheme('light');")
             time.sleep(BOARD_SECONDS)
+            while "earlier" not in browser.find_element("id", "status").text:  # being planned
+                time.sleep(0.1)
             browser.save_screenshot(str(DOCS / BOARD))
         service.terminate()
     make_small(DOCS / BOARD)

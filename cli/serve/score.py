@@ -85,15 +85,15 @@ class Score:
 
 def _cause(first: KeptEstimate, kept: Sequence[KeptEstimate]) -> str:
     """Return what moved a job most towards its start, "" if nothing is known."""
-    told = first.starts["as_configured"] or 0
-    late = 1 if (first.started or 0) > told else -1
+    before = first.starts["as_configured"] or 0
+    late = 1 if (first.started or 0) > before else -1
     best, cause = 0, ""
     for item in kept:
         start = item.starts["as_configured"]
         if item.at > first.at and start is not None:
-            if late * (start - told) > best:
-                best, cause = late * (start - told), item.because
-            told = start
+            if late * (start - before) > best:
+                best, cause = late * (start - before), item.because
+            before = start
     return cause
 
 
