@@ -68,7 +68,8 @@ def _slurm(running: str, time: str = "DefaultTime=01:00:00 MaxTime=UNLIMITED") -
     usual = "Partition=p UserId=a(1) NumNodes=1-1 NumCPUs=8 NumTasks=8 TRES=cpu=8,node=1"
     times = "SubmitTime=2026-03-02T08:00:00 EligibleTime=2026-03-02T08:00:00"
     return {
-        "nodes.txt": "NodeName=h1 CPUTot=8 RealMemory=900 State=ALLOCATED CPUAlloc=8\n",
+        "nodes.txt": "NodeName=h1 CPUTot=8 ThreadsPerCore=1 RealMemory=900 State=ALLOCATED "
+        "CPUAlloc=8\n",
         "part.txt": f"PartitionName=p Default=YES {time} Nodes=h1 State=UP PriorityTier=1\n",
         "config.txt": "Configuration data as of 2026-03-02T10:00:00\n"
         "SelectType = select/cons_tres\nSelectTypeParameters = CR_CORE\n",

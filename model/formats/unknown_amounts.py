@@ -16,6 +16,7 @@ from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job
 from ..resreq import Options, heeded_part
+from ..resreq.vocabulary import MAXIMA
 
 #: Omission for GPU requests if no host is known to have GPUs.
 NO_GPUS_GIVEN = (
@@ -32,10 +33,11 @@ def sentence(names: tuple[str, ...]) -> str:
 
 
 def not_given(instance: Instance) -> tuple[str, ...]:
-    """Return the amounts and load indices that no host of an instance has."""
+    """Return the amounts, their maxima and the load indices that no host of an instance has."""
     given = {name for host in instance.cluster.hosts for name in (*host.amounts, *host.load)}
     given |= {item.name for item in instance.cluster.shared}
-    return tuple(name for name in BUILTIN_INDICES if name not in given)
+    maxima = (name for name, of in MAXIMA.items() if of not in given)
+    return tuple(name for name in (*BUILTIN_INDICES, *maxima) if name not in given)
 
 
 def without(text: str, name: str, then: str = r"(?![\w.])") -> str:

@@ -139,7 +139,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-_MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
+#: Maximum of each amount of a host.
+MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 
 
 class TextColumn:
@@ -240,8 +241,8 @@ class HostTable:
             return float(host.slots)
         if name == "cpuf":
             return host.cpu_factor
-        if name in _MAXIMA:
-            return host.amounts.get(name, host.amounts.get(_MAXIMA[name], np.nan))
+        if name in MAXIMA:
+            return host.amounts.get(name, host.amounts.get(MAXIMA[name], np.nan))
         sources = (host.load, host.amounts) if self._reported else (host.amounts, host.load)
         for source in sources:
             if name in source:

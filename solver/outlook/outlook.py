@@ -362,7 +362,11 @@ class Reasons:
         lifted = tuple(item for item in self.instance.omissions if item.lifts)
         seen = replace(self.instance, omissions=lifted)
         found = unsupported_rules(seen, self.problem.resolver, conditions={}) if lifted else ()
-        return {job: item.name for item in reversed(found) if item.lifts for job in item.jobs or ()}
+        known = [item for item in reversed(found) if item.lifts]
+        ids = [job.id for job in self.instance.pending] if known else []
+        return {
+            job: item.name for item in known for job in (ids if item.jobs is None else item.jobs)
+        }
 
     def _as_it_fits(self, job: Job) -> Job:
         """Return a job with the first of its alternatives in braces that fits on the open hosts, or

@@ -533,6 +533,8 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
 
 #: MB that no job asks for: an unknown amount is no reason against a host.
 ANY_AMOUNT = 1e12
+#: Slots that no job asks for.
+ANY_SLOTS = 10**6
 #: Maximum number of queues that are named with their settings.
 MAX_QUEUES = 2
 
@@ -750,7 +752,7 @@ class Scopes:
     def _open(self) -> Resolver:
         """Return the instance with all hosts open, because a closed host may be opened.
 
-        A host has any amount that an omission says is unknown there.
+        A host has any amount, or any number of slots, that an omission says is unknown there.
         """
         cluster = self.instance.cluster
         lacking = self._unknown_amounts()
@@ -760,6 +762,7 @@ class Scopes:
             replace(
                 host,
                 status=host.status if host.takes_jobs else "ok",
+                slots=ANY_SLOTS if "slots" in lacking.get(host.name, ()) else host.slots,
                 amounts={**dict.fromkeys(lacking.get(host.name, ()), ANY_AMOUNT), **host.amounts},
             )
             for host in cluster.hosts
@@ -767,11 +770,14 @@ class Scopes:
         return Resolver.of(replace(self.instance, cluster=replace(cluster, hosts=hosts)))
 
     def _unknown_amounts(self) -> dict[str, set[str]]:
-        """Return the amounts in the scopes of omissions that hosts of these scopes do not have."""
+        """Return the amounts in the scopes of omissions that hosts of these scopes do not have;
+        slots if any number may be there.
+        """
         found: dict[str, set[str]] = {}
         given = {host.name: host.amounts for host in self.instance.cluster.hosts}
         for item in self.instance.omissions:
             names = set(BUILTIN_AMOUNTS) & set(item.resources)
+            names |= {"slots"} if item.lifts and not item.resources else set()
             for host in chain.from_iterable(
                 self.instance.cluster.expand(name) or () for name in item.hosts if names
             ):

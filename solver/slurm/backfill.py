@@ -476,11 +476,16 @@ def _is_too_deep(cycle: _BackfillCycle, demand: Demand) -> bool:
 
 
 def _short_pools(cycle: _BackfillCycle, demand: Demand) -> list[tuple[Use, str]]:
-    """Return the limits and licences that have too little left now, with their reasons."""
+    """Return the limits and licences that have too little left now, with their reasons.
+
+    With bf_licenses, licences are in the map, but if there is a reservation, Slurm also tests those
+    of now for each job outside (job_test_resv, reservation.c).
+    """
     slots = demand.terms[0].slots
     found = []
+    is_outside = bool(cycle.reservations) and not demand.job.reservation
     for use in _alternative(demand).pool_uses:
-        if cycle.settings.licences and _is_licence(cycle, use):
+        if cycle.settings.licences and not is_outside and _is_licence(cycle, use):
             continue
         needed = use.reservation.initial * (slots if use.per is Per.SLOT else 1)
         if cycle.profile.free_in_pool(use.index, cycle.now) < needed - 1e-6:
@@ -765,10 +770,14 @@ def _will_run(
     gpus = GpusSeen() if shape.gpus_over_nodes else None
     groups = _groups(cycle, usable, first, later if is_bounded else None)
     all_released: list[_Occupied] = []
+    has_gpus = cycle.problem.resolver.gpus(demand.job) is not None
+    # The first test is one without sharing, by which whole nodes count (_try_sched, backfill.c).
+    at_first = shape if has_gpus else replace(shape, counts_tasks=False)
     for end, kept in chain([(first, all_released)], groups):
+        tested = shape if end > first else at_first
         caps = _caps(cycle, demand, end, kept, gpus)
-        _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
-        found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
+        _weigh_gpus(cycle, demand, usable & (sizes_of(caps, tested) > 0))
+        found = choose_nodes(caps, usable, cycle.weights, tested, gpus)
         if found is not None:
             if end > first and cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)

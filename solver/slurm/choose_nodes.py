@@ -52,11 +52,12 @@ class JobShape:
         """
         term, job = demand.terms[0], demand.job
         size = 0 if term.ptile is None else _ptile(term)
-        counts_tasks = version in CPUS_OF_TASKS_PER_NODE and gpus is None and not job.exclusive
+        is_counted = version in CPUS_OF_TASKS_PER_NODE or gpus is not None
+        counts_tasks = is_counted and not job.exclusive
         if term.one_host or size == term.slots:
             of_job = gpus is not None and gpus.per == "job" and version in GPUS_COUNT_OVER_NODES
             return cls(
-                term.slots, 1, 1, size, counts_tasks=counts_tasks,
+                term.slots, 1, 1, size or (term.slots if gpus else 0), counts_tasks=counts_tasks,
                 takes_first=version in FIRST_FITTING_NODE,
                 gpus_over_nodes=gpus.num if of_job and gpus is not None else 0,
             )  # fmt: skip

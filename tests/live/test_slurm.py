@@ -17,6 +17,7 @@ import pytest
 import slotwise as sw
 from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.folder import printed_at, read_folder
+from slotwise.model.sources.slurm_values import host_list
 
 from tests.live.slurm_cluster import FORMS, SlurmCluster, missing_programs, slurm_cluster
 
@@ -137,12 +138,21 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
     words = {cluster.submit(*options): " ".join(options) for options in asked}
     time.sleep(5)  # some cycles of backfill
     cluster.print_to(tmp_path)
+    nodes = planned_nodes((tmp_path / "text" / "jobs").read_text())
     for form in FORMS:
-        assert differences(tmp_path / form, words) == []
+        assert differences(tmp_path / form, words, nodes) == []
 
 
-def differences(folder: Path, words: dict[str, str]) -> list[tuple[str, ...]]:
-    """Jobs, options and starts that are not those of Slurm, by the listings of a folder."""
+def planned_nodes(jobs: str) -> dict[str, set[str]]:
+    """The nodes that Slurm plans for each pending job, by scontrol show job."""
+    found = re.findall(r"^JobId=(\d+) .*JobState=PENDING.* SchedNodeList=(\S+)", jobs, re.MULTILINE)
+    return {job: set(host_list(names)) for job, names in found}
+
+
+def differences(
+    folder: Path, words: dict[str, str], nodes: dict[str, set[str]]
+) -> list[tuple[str, ...]]:
+    """Jobs, options, starts and nodes that are not those of Slurm, by the listings of a folder."""
     seen = read_folder(folder)
     instant = printed_at(seen)
     assert instant is not None
@@ -154,9 +164,14 @@ def differences(folder: Path, words: dict[str, str]) -> list[tuple[str, ...]]:
     known = sum(start is not None for start in of_slurm.values())
     print(seen.version, folder.name, known, "starts")  # pytest -s
     return [
-        (item.job, words.get(item.job.partition("[")[0], ""), str(item.start), str(said))
+        (item.job, words.get(item.job.partition("[")[0], ""), str(item), f"{said} {names}")
         for item in plan
         if item.job in of_slurm
-        and (said := of_slurm[item.job]) != item.start
-        and (said is None or item.start is None or abs(said - item.start) > NEAR)
+        and not is_equal(item, said := of_slurm[item.job], names := nodes.get(item.job, set()))
     ]
+
+
+def is_equal(item: sw.Reservation, start: int | None, nodes: set[str]) -> bool:
+    if item.start is None or start is None:
+        return item.start is start
+    return abs(item.start - start) <= NEAR and nodes in (set(), {*(item.allocation or ())})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+import slotwise as sw
 from slotwise import InputError, Instance, to_document
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.sources.lsf_state.values import Text
@@ -399,3 +401,64 @@ def test_a_job_of_a_state_that_is_left_out_may_have_its_slots() -> None:
     assert (told.jobs, told.hosts) == (None, ("h1",))
     done = made(bjobs=JOBS.replace("Status <RUN>", "Status <DONE>"))
     assert not [item for item in done.omissions if "DONE" in item.what]
+
+
+TABLE = """\
+HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV
+h1                 ok              -         8      0      0      0      0      0
+h2                 ok              -         {}      0      0      0      0      0
+"""
+LOAD_HOSTS = """\
+HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES
+h1           X86_64 Intel_E5  12.5    16     4G     2G    Yes ()
+h2           X86_64 Intel_E5  12.5    {ncpus} {maxmem} 2G    Yes ()
+"""
+ASKS = """\
+Job <2>, User <bob>, Project <p>, Status <PEND>, Queue <q>, Job Priority <50>, Command <x>
+Mon Mar 16 09:05:00: Submitted from host <l>, CWD </x>, {} Task(s), Requested Resources <{}>;
+
+ RUNLIMIT
+ 30.0 min
+
+"""
+FREE_QUEUE = """\
+QUEUE: q
+  -- text
+
+PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
+ 30  Open:Active       -    -    -    -    {0}    {0}     0     0     0    0
+
+SCHEDULING POLICIES:  BACKFILL
+USERS:  all
+HOSTS:  {1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("requirement", "slots", "texts"),
+    [
+        ("select[type==any]", 12, {"most": "-"}),
+        ("select[type==any]", 12, {"most": "xx"}),
+        ("select[hname==h2] rusage[mem=100]", 2, {"maxmem": "-"}),
+        ("select[hname==h2 && maxmem>1000]", 2, {"maxmem": "-"}),
+        ("select[hname==h2 && ncpus>=16]", 2, {"ncpus": "-"}),
+        ("select[type==any]", 12, {"hosts": "h1 h2", "only": True}),
+    ],
+)
+def test_an_amount_that_no_listing_gives_is_no_reason_against_a_host(
+    requirement: str, slots: int, texts: dict[str, Any]
+) -> None:
+    """The job fits on the described hosts with what is missing: it was called impossible."""
+
+    def row_of(texts: dict[str, Any]) -> Any:
+        of_bhosts = TABLE.format(texts.get("most", 8))
+        of_bhosts = of_bhosts[: of_bhosts.index("h2")] if texts.get("only") else of_bhosts
+        facts = LOAD_HOSTS.format(ncpus=texts.get("ncpus", 16), maxmem=texts.get("maxmem", "4G"))
+        facts = facts[: facts.index("h2")] if texts.get("only") else facts
+        queue = FREE_QUEUE.format(slots, texts.get("hosts", "all"))
+        jobs = ASKS.format(slots, requirement)
+        return sw.outlook(made(bjobs=jobs, bhosts=of_bhosts, bqueues=queue, facts=facts))["2"]
+
+    whole, lacking = row_of({}), row_of(texts)
+    assert (whole.state, whole.proved) == ("starts", True)
+    assert (lacking.state == "impossible", lacking.proved) == (False, False)

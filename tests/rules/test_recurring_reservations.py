@@ -77,7 +77,7 @@ def test_a_job_without_run_limit_is_not_called_impossible() -> None:
 
 
 SLURM = {
-    "nodes.txt": "NodeName=n1 CPUTot=4 RealMemory=900 State=IDLE\n",
+    "nodes.txt": "NodeName=n1 CPUTot=4 ThreadsPerCore=1 RealMemory=900 State=IDLE\n",
     "part.txt": "PartitionName=p Default=YES MaxTime=UNLIMITED Nodes=n1 State=UP\n",
     "config.txt": "Configuration data as of 2026-03-02T10:00:00\nSelectType = select/cons_tres\n"
     "SelectTypeParameters = CR_CORE\n",

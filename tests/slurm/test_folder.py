@@ -94,7 +94,9 @@ def test_records_that_only_an_ignored_listing_has_are_named(kind: str, tmp_path:
         (folder / "z.json").write_text(json.dumps(other))
         expected = "jobs 9000 are in z.json, which is not read, and not in squeue.json"
     else:
-        (folder / "z.txt").write_text("NodeName=n9 CPUTot=8 RealMemory=1000 State=IDLE\n")
+        (folder / "z.txt").write_text(
+            "NodeName=n9 CPUTot=8 ThreadsPerCore=1 RealMemory=1000 State=IDLE\n"
+        )
         expected = "nodes n9 are in z.txt, which is not read, and not in "
     out = tmp_path / "out.yaml"
     made = CliRunner().invoke(app, ["import", "slurm", "--from", str(folder), "-o", str(out)])
@@ -210,7 +212,9 @@ def test_an_unread_file_that_may_be_a_listing_leaves_nothing_proved(
     )
 
 
-NODE = "NodeName=n1 CPUTot=8 CPUAlloc=8 RealMemory=9000 State=ALLOCATED Partitions=p"
+NODE = (
+    "NodeName=n1 CPUTot=8 ThreadsPerCore=1 CPUAlloc=8 RealMemory=9000 State=ALLOCATED Partitions=p"
+)
 PART = "PartitionName=p Default=YES DefaultTime=01:00:00 MaxTime=1-0 Nodes=n1 State=UP"
 RUNS = (
     "JobId=1 JobState=RUNNING UserId=a(1) Partition=p NumNodes=1 NumCPUs=8 NumTasks=8 "

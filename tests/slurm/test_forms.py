@@ -126,3 +126,89 @@ def test_an_exclusive_partition_by_json_alone(form: str, jobs: int, exclusive: s
     alone = exclusive == "NODE" or (exclusive is None and jobs == 0)
     asked = sw.ask(instance_of(texts), "sbatch -n 1 -t 5 -w n1 --mem 1 job.sh")
     assert (asked.start == 0) is not alone
+
+
+#: Fields of a node by fact, of text and of JSON.
+FIELDS_OF_NODES = {
+    "CPUs": (("CPUTot", "CPUEfctv"), ("cpus", "effective_cpus")),
+    "memory": (("RealMemory",), ("real_memory",)),
+    "threads": (("ThreadsPerCore",), ("threads",)),
+    "generic resources": (("Gres",), ("gres",)),
+    "features": (("ActiveFeatures",), ("active_features", "features")),
+    "": (("NodeName",), ("name",)),
+}
+
+
+def nodes_without(texts: dict[str, str], fact: str, names: tuple[str, ...], form: str) -> None:
+    """Print the nodes as text or JSON, these without the fields of a fact; "": without records."""
+    lines, listed = [], []
+    for line in texts.pop("nodes.txt").splitlines():
+        words = dict(word.split("=", 1) for word in f"{line} Gres=(null) ActiveFeatures=a".split())
+        numbers = {
+            field: int(words[word])
+            for field, word in {
+                "cpus": "CPUTot", "effective_cpus": "CPUEfctv", "real_memory": "RealMemory",
+                "threads": "ThreadsPerCore", "cores": "CoresPerSocket", "alloc_cpus": "CPUAlloc",
+                "alloc_memory": "AllocMem", "weight": "Weight",
+            }.items()
+        }  # fmt: skip
+        record = {
+            "name": words["NodeName"], "state": [words["State"]], "partitions": ["main"],
+            "gres": "", "active_features": ["a"], "features": ["a"], **numbers,
+        }  # fmt: skip
+        if words["NodeName"] in names:
+            of_text, of_json = FIELDS_OF_NODES[fact]
+            words = {name: value for name, value in words.items() if name not in of_text}
+            record = {name: value for name, value in record.items() if name not in of_json}
+        lines.append(" ".join(f"{name}={value}" for name, value in words.items()))
+        listed.append(record)
+    if form == "text":
+        texts["nodes.txt"] = "\n".join(line for line in lines if "NodeName" in line)
+    else:
+        meta = {"slurm": {"release": "26.05.3"}, "plugin": {"data_parser": "data_parser/v0.0.45"}}
+        known = [item for item in listed if "name" in item]
+        texts["nodes.json"] = json.dumps({"meta": meta, "nodes": known})
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("names", [("n2",), ("n1", "n2", "n3")])
+@pytest.mark.parametrize(
+    ("fact", "more"),
+    [
+        ("CPUs", {}),
+        ("memory", {}),
+        ("generic resources", {"tres_per_node": "gres/gpu:1"}),
+        ("features", {"features": "b"}),
+        ("", {}),
+    ],
+)
+def test_an_amount_that_no_listing_gives_is_no_reason_against_a_node(
+    fact: str, more: dict[str, str], names: tuple[str, ...], form: str
+) -> None:
+    """A job of the whole node n2 was called impossible, and one that fits elsewhere was proved."""
+    if fact == "" and names != ("n2",):
+        return  # a listing without nodes is refused
+    jobs = [Asked(10, 4, 30, required="n2", is_fixed=True), Asked(11, 3, 30), Asked(12, 12, 9, 3)]
+    texts = listings(RUNNING, jobs, "v0.0.45")
+    document = json.loads(texts["jobs.json"])
+    for item in document["jobs"]:
+        item.update(more if item["job_id"] >= 10 else {})
+    texts["jobs.json"] = json.dumps(document)
+    nodes_without(texts, fact, names, form)
+    found = instance_of(texts)
+    rows = sw.outlook(found)
+    for job in ("10", "11", "12"):
+        row = rows[job]
+        assert (row.state == "impossible", row.proved) == (False, False), (job, row)
+    named = fact or "no input describes n2"
+    assert any(named in item.what and item.touches("10") for item in found.omissions)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_cores_whose_threads_no_listing_gives_take_the_proof(form: str) -> None:
+    """On two threads a core, a job of one CPU would have two."""
+    for fact, proved in (("threads", False), ("features", True)):
+        texts = listings(RUNNING, [Asked(10, 1, 30, excluded="n1")], "v0.0.45")
+        texts["config.txt"] = texts["config.txt"].replace("CR_CPU_", "CR_CORE_")
+        nodes_without(texts, fact, ("n2",), form)
+        assert sw.outlook(instance_of(texts))["10"].proved is proved

@@ -12,7 +12,8 @@ from tests.slurm.test_import import instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-01")
 TEXTS = {
-    "nodes.txt": "NodeName=g1 CPUTot=8 Gres=gpu:a100:2 RealMemory=900 State=IDLE\n",
+    "nodes.txt": "NodeName=g1 CPUTot=8 ThreadsPerCore=1 Gres=gpu:a100:2 RealMemory=900 "
+    "State=IDLE\n",
     "part.txt": "PartitionName=gpu Default=YES MaxTime=60 Nodes=g1 State=UP PriorityTier=1\n",
     "config.txt": "Configuration data as of 2026-11-26T23:53:41\nSelectType = select/cons_tres\n"
     "SelectTypeParameters = CR_CORE\n",
@@ -91,7 +92,10 @@ RUNNING = (
 
 def of_two_nodes(total: int, nodes: str) -> dict[str, str]:
     """Two nodes of four GPUs, on which one job runs."""
-    node = "NodeName={} CPUTot=8 Gres=gpu:a100:4 RealMemory=900 State=MIXED CPUAlloc=2\n"
+    node = (
+        "NodeName={} CPUTot=8 ThreadsPerCore=1 Gres=gpu:a100:4 RealMemory=900 State=MIXED "
+        "CPUAlloc=2\n"
+    )
     return {
         **TEXTS,
         "nodes.txt": node.format("g1") + node.format("g2"),
@@ -258,7 +262,8 @@ def test_gpus_of_a_whole_job_take_as_many_nodes_as_they_need(request_: str, node
     """Three nodes of 4 GPUs; impossible only where no reading of the request fits."""
     texts = dict(TEXTS)
     texts["nodes.txt"] = "".join(
-        f"NodeName=g{n} CPUTot=8 Gres=gpu:a100:4 RealMemory=900 State=IDLE\n" for n in (1, 2, 3)
+        f"NodeName=g{n} CPUTot=8 ThreadsPerCore=1 Gres=gpu:a100:4 RealMemory=900 State=IDLE\n"
+        for n in (1, 2, 3)
     )
     texts["part.txt"] = texts["part.txt"].replace("Nodes=g1", "Nodes=g[1-3]")
     texts["jobs.txt"] = "No jobs in the system\n"
@@ -289,7 +294,8 @@ def test_what_an_omission_makes_infeasible_is_not_called_impossible(
     """Nodes of 1 and 3 GPUs: Slurm may take 1 and 2 of them, we plan equal parts."""
     texts = dict(TEXTS)
     texts["nodes.txt"] = "".join(
-        f"NodeName=g{n} CPUTot=8 Gres=gpu:a100:{n} RealMemory=900 State=IDLE\n" for n in (1, 3)
+        f"NodeName=g{n} CPUTot=8 ThreadsPerCore=1 Gres=gpu:a100:{n} RealMemory=900 State=IDLE\n"
+        for n in (1, 3)
     )
     texts["part.txt"] = texts["part.txt"].replace("Nodes=g1", "Nodes=g1,g3")
     texts["jobs.txt"] = (
@@ -330,7 +336,8 @@ def test_a_job_behind_amounts_that_are_not_known(
     """
     texts = dict(TEXTS)
     texts["nodes.txt"] = "".join(
-        f"NodeName=g{n} CPUTot=8 Gres=gpu:a100:4 RealMemory=900 State=IDLE\n" for n in (1, 2)
+        f"NodeName=g{n} CPUTot=8 ThreadsPerCore=1 Gres=gpu:a100:4 RealMemory=900 State=IDLE\n"
+        for n in (1, 2)
     )
     texts["part.txt"] = texts["part.txt"].replace("Nodes=g1", "Nodes=g[1-2]")
     texts["jobs.txt"] = BEHIND.format(ahead, behind)

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.behaviour("SLU-01")
 
 CLUSTER = {
     "nodes.txt": "".join(
-        f"NodeName=n{n} CPUTot=4 RealMemory=900 State={'MIXED' if n in (1, 3) else 'IDLE'} "
+        f"NodeName=n{n} CPUTot=4 ThreadsPerCore=1 RealMemory=900 "
+        f"State={'MIXED' if n in (1, 3) else 'IDLE'} "
         f"CPUAlloc={4 if n in (1, 3) else 0} ActiveFeatures={'a' if n < 3 else 'b'}{more}\n"
         for n, more in ((1, ""), (2, ",x"), (3, ",x"), (4, ",x"))
     ),

@@ -27,9 +27,9 @@ PARTITIONS = (
 )
 NODES = (
     "NodeName=n1 CPUTot=512 CPUAlloc=512 CoresPerSocket=512 Sockets=1 ThreadsPerCore=1 "
-    "RealMemory=64000 State=ALLOCATED Partitions=cpu,off ActiveFeatures=fast\n"
+    "RealMemory=64000 State=ALLOCATED Partitions=cpu,off ActiveFeatures=fast Gres=(null)\n"
     "NodeName=n2 CPUTot=8 CPUAlloc=0 CoresPerSocket=8 Sockets=1 ThreadsPerCore=1 "
-    "RealMemory=64000 State={}\n"
+    "RealMemory=64000 State={} ActiveFeatures=(null) Gres=(null)\n"
 )
 RUNS = (
     "JobId=1 ArrayJobId=1 ArrayTaskId=9 JobName=r UserId=zoe(9) Priority=1000 "

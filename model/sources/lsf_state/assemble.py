@@ -491,7 +491,10 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
                 used[name] = used.get(name, 0) + slots
     if used:
         notes.touch(
-            f"jobs run on {_some(used)}, which no input describes: assumed to have the slots in use"
+            f"jobs run on {_some(used)}, which no input describes: assumed to have the slots in "
+            "use",
+            hosts=used,
+            mark="fit",
         )
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
 
@@ -502,7 +505,8 @@ def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
         lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
         if lacking and any(name in host.amounts for host in hosts):
             text = f"no input gives {name} of {_some(lacking)}: no job that requests it "
-            notes.touch(f"{text}starts there", hosts=lacking, resources=(name,))
+            names = (name, f"max{name}")
+            notes.touch(f"{text}starts there", hosts=lacking, resources=names, mark="fit")
 
 
 def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:

@@ -277,6 +277,7 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
                 f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which no input "
                 f"describes: all hosts are assumed",
                 queues=(seen.name,),
+                mark="fit",
             )
             wanted, excluded = (), ()
     users = tuple(name.rstrip("/") for name in seen.users.split())

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from ...errors import InputError, Problem
-from ...omissions import Omission
+from ...omissions import Omission, OmissionMark
 from .printed_facts import Kind, columns
 from .values import Remarks, Text, is_name, pick
 
@@ -164,7 +164,8 @@ class Reading:
         more = f" (and {count - 1} more of this kind)" if count > 1 else ""
         of = f"{problem.path}: " if problem.path else ""
         text = f"{of}{problem.message}: treated as unknown{more}"
-        self.notes.add(replace(touched, what=text, where=place, count=count))
+        mark: OmissionMark = "fit" if touched.hosts else ""
+        self.notes.add(replace(touched, what=text, where=place, count=count, mark=mark))
 
 
 def _joined(alike: Sequence[tuple[Problem, Omission]]) -> list[tuple[Problem, Omission, int]]:

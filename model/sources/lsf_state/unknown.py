@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...cluster import BUILTIN_AMOUNTS
+from ...display import some
 from ...formats.unknown_amounts import not_given, sentence, without
 from ...instance import Instance
 from ...job import Job
@@ -21,6 +22,13 @@ def without_unknown(instance: Instance, notes: Remarks) -> Instance:
     amounts = tuple(name for name in names if name in BUILTIN_AMOUNTS)
     if amounts:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(sentence(amounts), jobs=(), mark="no amounts"))
+    lacking = [host.name for host in instance.cluster.hosts if host.ncpus is None]
+    texts = [text for job in instance.pending for text in job.res_req]
+    texts += [queue.res_req for queue in instance.queues]
+    texts += [application.res_req for application in instance.applications]
+    if lacking and any("ncpus" in text for text in texts):
+        text = f"no input gives ncpus of {some(lacking)}: their slots are assumed (give lshosts)"
+        notes.omissions.append(Omission(text, resources=("ncpus",), mark="fit"))
     return instance
 
 

@@ -119,7 +119,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         )
     notes += seen.ignored.sentences()
     for text in seen.missing:
-        notes.touch(text)
+        notes.touch(text, mark="fit")
     facts = facts_of(seen, notes)
     for kind, names in sorted(seen.unknown.items()):
         notes.touch(f"{kind} fields that no version up to {LAST_READ} has: {some(sorted(names))}")
@@ -287,7 +287,9 @@ class _SlurmJobs:
             for name, count in job.allocation.items():
                 node = self.facts.nodes.get(name)
                 if node is None:
-                    self.notes.touch(f"job {job.full_id} uses {name}, which no input describes")
+                    self.notes.touch(
+                        f"job {job.full_id} uses {name}, which no input describes", mark="fit"
+                    )
                     continue
                 held[name] = -count * node.threads if count < 0 else count
             unknown = [name for name, count in held.items() if not count]

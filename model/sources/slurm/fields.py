@@ -106,6 +106,12 @@ class SlurmRecord:
                 return value
         return None
 
+    def lacks(self, what: str) -> bool:
+        """Return whether the record has no field for a fact."""
+        row = _rows(self.kind)[what]
+        names = row.text if self.is_text else row.json
+        return all(_at(self.fields, name) is None for name in names)
+
     def facts(self, zone: tzinfo | None = None) -> dict[str, Any]:
         """Return the facts that have a reader, by the fields of the state.
 

@@ -323,18 +323,24 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     """Return one node; raises ValueError for an unreadable value."""
     get = record.get
     apart = values.amount_of(get("memory set apart")) or 0.0
-    threads, total = record.facts()["threads"], values.one_or_more(get("cpus"))
+    memory, used = values.amount_of(get("memory")), values.whole(get("cpus used"))
+    facts, cpus = record.facts(), values.whole(get("cpus")) or values.whole(get("usable cpus"))
+    threads, total = facts["threads"], cpus or used or 1
     listed = values.text(get("cpus set apart"))
     cores = {int(cpu) // threads for cpu in values.host_list(listed and f"[{listed}]")}
     away = (values.whole(get("cores set apart")) or len(cores)) * threads
     usable = values.whole(get("usable cpus")) or max(1, total - away)
     unclear = (("cpus set apart", f"{away} of {total}"),) if away and usable == total else ()
     marks = [word for mark, word in _MARKS.items() if mark in str(get("state"))]
+    others = ("gres", "features", "threads", "cores per socket")
+    unread = [what for what in others if record.lacks(what)]
+    unread += [what for what, amount in (("cpus", cpus), ("memory", memory)) if not amount]
     return SlurmNode(
-        **record.facts(),
+        **facts,
         state=(*values.words(get("state")), *values.words(get("state flags")), *marks),
         cpus=usable,
-        memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
+        memory=max(0.0, (memory or 0.0) - apart),
+        unread=tuple(unread),
         gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
         named=(*record.named(), *unclear),
     )

@@ -169,6 +169,8 @@ class SlurmNode:
     gres_used: Mapping[str, int] = field(default_factory=dict)
     #: Pairs of a field and its value for settings that no method obeys.
     named: tuple[tuple[str, str], ...] = ()
+    #: Amounts that the record lacks, by the facts of nodes.
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

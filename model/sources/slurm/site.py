@@ -271,6 +271,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     if not values.blank(scheduler) and not scheduler.endswith("/backfill"):
         notes.touch(f"SchedulerType={scheduler}: treated as sched/backfill")
     words = {part for word in kinds for part in word.split("_")}
+    _name_unread(seen, words, notes)
     shapes = Counter((node.cores_per_socket, node.threads) for node in seen.nodes)
     cores, threads = shapes.most_common(1)[0][0] if shapes else (1, 1)
     unit = 1
@@ -304,6 +305,28 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         network=_network(seen, settings.get("topologyplugin", "")),
         parts_of_gpu=_parts_of_gpu(seen.nodes),
     )
+
+
+def _name_unread(seen: SlurmState, kinds: set[str], notes: Remarks) -> None:
+    """Note the nodes with facts that no input gives. kinds: words of SelectTypeParameters."""
+    sizes = [job.size for job in seen.jobs]
+    held = [held for n in sizes for held in (n.gres_per_node, n.gres_per_job, n.gres_per_task)]
+    gres = {"gpu", *(gres_resource(name) for names in held for name in names)}
+    features = {name for job in seen.jobs for name in constraint_names(job.features)}
+    per_core, per_socket = bool(kinds & {"core", "socket"}), "socket" in kinds
+    for what, text, is_used, resources in (
+        ("cpus", "CPUs of {}: those in use are assumed", True, ()),
+        ("memory", "memory of {}: none is assumed", True, ("mem",)),
+        ("threads", "threads of a core of {}: 1 is assumed", per_core, ()),
+        ("cores per socket", "cores of a socket of {}: 1 is assumed", per_socket, ()),
+        ("gres", "generic resources of {}: none are assumed", True, sorted(gres)),
+        ("features", "features of {}: none are assumed", features, map(feature_name, features)),
+    ):
+        names = [node.name for node in seen.nodes if is_used and what in node.unread]
+        if names:
+            text = f"no input gives the {text.format(some(names))} (give scontrol show node)"
+            hosts = () if what in ("gres", "features") else names
+            notes.touch(text, hosts=hosts, resources=resources, mark="fit")
 
 
 def _parts_of_gpu(nodes: Iterable[SlurmNode]) -> dict[str, int]:
@@ -419,7 +442,7 @@ def _matching_values(alike: Mapping[str, MatchingOr], node: SlurmNode) -> dict[s
 
 
 def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) -> Host:
-    amounts = {"mem": node.memory}
+    amounts = {} if "memory" in node.unread else {"mem": node.memory}
     for name, count in node.gres.items():
         if not is_gpu(name):
             amounts[gres_resource(name)] = amounts.get(gres_resource(name), 0.0) + count
@@ -499,12 +522,11 @@ def _queue(
     if len(inside) < len(names):
         notes.touch(
             f"no input describes {some(n for n in names if n not in everything)} of partition "
-            f"{item.name}", queues=(item.name,)
+            f"{item.name}", queues=(item.name,), mark="fit",
         )  # fmt: skip
     if not names:
-        notes.touch(
-            f"nodes of partition {item.name}, for which no input lists any", queues=(item.name,)
-        )
+        text = f"nodes of partition {item.name}, for which no input lists any"
+        notes.touch(text, queues=(item.name,), mark="fit")
     for what, value in item.named:
         only = ("gpu",) if what == "defaults of gres" else ()
         notes.touch(
