@@ -89,6 +89,7 @@ pending: [{id: 2, queue: q, slots: 8}]
 RESUMED: dict[str, Callable[[Path], sw.Instance]] = {
     "FINISH_TIME": lambda at: _lsf(at, _columns(FINISH_TIME="Mar  2 10:50 L")),
     "TIME_LEFT": lambda at: _lsf(at, _columns(TIME_LEFT="0:50 L")),
+    "FINISH_TIME by estimate": lambda at: _lsf(at, _columns(FINISH_TIME="Mar  2 10:50 E")),
     "RUN_TIME": lambda at: _lsf(at, _columns(RUN_TIME="600 second(s)")),
     "RUN_TIME under RUNLIMIT of the queue": lambda at: _lsf(
         at, _columns(RUN_TIME="600 second(s)", RUNTIMELIMIT=""), ", RUNLIMIT: 60"
@@ -131,6 +132,13 @@ def test_no_start_behind_a_job_that_should_have_ended_is_proved(form: str, tmp_p
     row = sw.outlook(OVERDUE[form](tmp_path))["2"]
     assert not row.proved
     assert [item for item in row.cautions if re.search("should have finished|UNKWN", item.what)]
+
+
+def test_a_run_time_beyond_the_time_since_the_start_takes_the_proof(tmp_path: Path) -> None:
+    """The end by start and run limit was proved, although the listing contradicts itself."""
+    row = sw.outlook(_lsf(tmp_path, _columns(RUN_TIME="9000 second(s)", FINISH_TIME="")))["2"]
+    assert not row.proved
+    assert [item for item in row.cautions if "run time is longer" in item.what]
 
 
 @pytest.mark.parametrize("form", ["never suspended", "seconds of two clocks"])

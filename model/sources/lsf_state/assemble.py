@@ -6,6 +6,7 @@ What they print is newer and goes before it; a difference is a note.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -738,13 +739,20 @@ class _Jobs:
         """
         limit, now = job.run_limit, self.zero + self.base.now
         finish = now + round(seen.left) if seen.finish is None and seen.left else seen.finish
-        if finish is not None and (limit is None or seen.from_limit) and finish > start:
-            near = MINUTE if seen.finish is not None else 2 * _CLOCKS_APART
-            moved = limit is None or abs(finish - start - limit) >= near
-            return finish - self.zero if moved else None
+        near = MINUTE if seen.finish is not None else 2 * _CLOCKS_APART
+        if finish is not None and finish > start:  # an estimate beyond the limit shows a suspension
+            beyond = math.inf if limit is None else finish - start - limit
+            if beyond >= near or (seen.from_limit and beyond <= -near):
+                return finish - self.zero
+            if seen.from_limit:
+                return None
         idle = seen.idle if seen.stopped is None else seen.idle + now - seen.stopped
-        if seen.run_time is not None and now - start - seen.run_time > _CLOCKS_APART:
-            idle = now - start - round(seen.run_time)
+        apart = 0 if seen.run_time is None else now - start - round(seen.run_time)
+        if apart < -_CLOCKS_APART:
+            text = f"when job {seen.id} ends: its run time is longer than the time since its start"
+            self.notes.touch(text, hosts=tuple(seen.allocation))
+        if apart > _CLOCKS_APART:
+            idle = apart
         if idle <= 0:
             return None
         spans = expected_duration(self.base, job), granted_run_limit(self.base, job)
