@@ -265,6 +265,7 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     waiting = (("pending", instance.pending), ("future", instance.future))
     running = [item.job for item in instance.running]
     yield from _identities((("running", running), *waiting))
+    yield from _array_limits(waiting)
     references = _References(instance)
     yield from of_jobs("running", running, _NAMED, references.check, poll)
 
@@ -303,6 +304,14 @@ def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Findi
                     f"job {job.id} is already defined: give each job its own id",
                 )
             seen.add(job.id)
+
+
+def _array_limits(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Finding]:
+    for section, jobs in sections:
+        for index, job in enumerate(jobs):
+            if job.array_limit is not None and job.array_id is None:
+                message = f"job {job.id} is not an array, and no element of one"
+                yield Finding((section, index, "array_limit"), message)
 
 
 #: Groups of one USERS whose members are looked through one by one.

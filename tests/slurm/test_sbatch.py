@@ -225,7 +225,8 @@ def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
     for words in ((script,), (f"sbatch {script}",), ("sbatch", "-n1", "--mem=10", "-t2")):
         code, said = run("ask", tmp_path / "live.yaml", *words)
         assert code == 0, said
-    for words in (("srun -n1 --mem=10 ./a.out",), ("salloc", "-n1", "--mem=10", "bash")):
+    interactive = ("salloc", "-n1", "--immediate=9", "--mem=10", "bash")
+    for words in (("srun -I -n1 --mem=10 ./a.out",), interactive):
         code, said = run("ask", tmp_path / "live.yaml", *words)  # a command is not a script
         assert code == 0, said
     code, said = run("ask", tmp_path / "live.yaml", "sbatch --bogus")

@@ -118,14 +118,14 @@ _MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill oom-kill-step prop
 _INTERACTIVE = (
     _names("async bell disable-status exact interactive label multi-prog no-bell no-shell overlap "
            "preserve-env quit-on-interrupt unbuffered wait-for-children whole"),
-    _names("bcast compress external-launcher kill-command kill-on-bad-exit pty resv-ports "
-           "send-libs x11"),
+    _names("bcast compress external-launcher immediate kill-command kill-on-bad-exit pty "
+           "resv-ports send-libs x11"),
     _names("accel-bind bcast-exclude cpu-bind epilog het-group mpi msg-timeout prolog relative "
            "slurmd-debug task-epilog task-prolog threads treewidth"),
 )  # fmt: skip
 _INTERACTIVE_SHORT = {
-    "-E": "preserve-env", "-K": "kill-on-bad-exit", "-l": "label", "-T": "threads",
-    "-u": "unbuffered", "-X": "disable-status",
+    "-E": "preserve-env", "-I": "immediate", "-K": "kill-on-bad-exit", "-l": "label",
+    "-T": "threads", "-u": "unbuffered", "-X": "disable-status",
 }  # fmt: skip
 #: Options that do not affect the start.
 _QUIET = _names(
