@@ -22,11 +22,11 @@ TABLE = DOCS / "compatibility.md"
 INTRODUCTION = """\
 # What Slotwise does as LSF does
 
-Every row of behaviour that Slotwise follows, the tests that prove it, and what differs. A test is
-counted for a row if it has the row's mark and fails without the behaviour. If the sources
-are silent or disagree, [semantics.md](dev/semantics.md) has the decision.
+This page lists the behaviours of LSF and Slurm that Slotwise reproduces, with the differences.
+A test proves a behaviour if it has the mark of the row and fails without the behaviour. If the
+sources are silent or disagree, [semantics.md](dev/semantics.md) has the decision.
 """
-MADE = "This file is made from `docs/behaviours.yaml` and the tests' marks: `make docs`.\n"
+MADE = "`make docs` makes this page from `docs/behaviours.yaml` and the marks of the tests.\n"
 
 
 def rows() -> dict[str, dict[str, str]]:
@@ -69,9 +69,9 @@ def table(counts: Mapping[str, int]) -> str:
     if unknown:
         raise SystemExit(f"marks of tests that no row has: {', '.join(unknown)}")
     proved = sum(1 for name in known if counts.get(name))
-    parts = [INTRODUCTION, MADE, f"{proved} of {len(known)} rows are proved by tests.\n"]
-    link = "[volclava 2.2](dev/live-recordings.md#where-slotwise-and-volclava-22-disagree)"
-    parts.append(f"Where a real scheduler of the family decides otherwise: {link}.\n")
+    parts = [INTRODUCTION, MADE, f"Tests prove {proved} of the {len(known)} behaviours.\n"]
+    link = "[Disagreements](dev/live-recordings.md#where-slotwise-and-volclava-22-disagree)"
+    parts.append(f"{link} lists the decisions in which volclava 2.2 differs from Slotwise.\n")
     for letters, heading in groups().items():
         lines = [f"## {letters} · {heading}", "", "| row | behaviour | proved by | what differs |"]
         lines.append("|---|---|---|---|")
@@ -93,9 +93,8 @@ def versions() -> str:
     lines = [
         "## Versions of Slurm",
         "",
-        "The changes are listed in `model/slurm_version.py`. Jobs of an unknown version are "
-        "planned "
-        "by the rules of 22.05.",
+        "`model/slurm_version.py` lists the rules of Slurm that depend on its version. Jobs of "
+        "an unknown version are planned by the rules of 22.05.",
         "",
         "| from | to | what | source |",
         "|---|---|---|---|",
