@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +49,25 @@ def hostile() -> Instance:
     return replace(found, pending=(replace(small, user=HOSTILE), large))
 
 
+@contextmanager
+def serving(*words: str) -> Iterator[str]:
+    """The address of a service, which is ended even if a test fails."""
+    command = [sys.executable, "-m", "slotwise", "serve", *words, "--port", "0", "--for", "10m"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The address of a service, and its file."""
     file = tmp_path_factory.mktemp("service") / "now.yaml"
     written(file, sw.dump(hostile()))
-    command = [sys.executable, "-m", "slotwise", "serve", str(file), "--port", "0", "--for", "10m"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip(), file
-        process.terminate()
+    with serving(str(file)) as address:
+        yield address, file
 
 
 def until(holds: Callable[[], Any]) -> Any:
@@ -150,3 +161,72 @@ def test_a_question_by_keyboard_filters_and_themes(browser: Any, service: tuple[
     browser.get(f"{address}score")
     until(lambda: "--store FILE" in text_of(browser, "#score"))
     assert [line for line in browser.get_log("browser") if "400" not in line["message"]] == []
+
+
+#: Elements that end beyond their card; what scrolls or is for screen readers alone may.
+OUT_OF_CARD = """return [...document.querySelectorAll('.card *')].filter((item) => {
+  const box = item.getBoundingClientRect(), card = item.closest('.card').getBoundingClientRect();
+  return box.width && box.right > card.right + 1 && !item.closest('.scroll, .vh, svg, thead');
+}).map((item) => item.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("size", ["desk", "phone"])
+def test_pages_of_a_started_job_the_score_and_the_api_fit_and_log_nothing(
+    browser: Any, size: str
+) -> None:
+    """A 404 in the log for each job that has started, and cells beyond a phone."""
+    words = ("--example", "tutorial", "--every", "1s", "--speed", "200")
+    sized(browser, size)
+    browser.get("about:blank")
+    browser.get_log("browser")  # of a service that has ended
+    with serving(*words) as address:
+        browser.get(f"{address}api")
+        until(lambda: text_of(browser, "#api h2"))
+        assert (browser.execute_script(BEYOND), browser.execute_script(OUT_OF_CARD)) == ([], [])
+        until(lambda: worst(browser, address))
+        job = text_of(browser, "#worst a")
+        assert (browser.execute_script(BEYOND), browser.execute_script(OUT_OF_CARD)) == ([], [])
+        picture(browser, f"score-{size}")
+        for name, title in ((job, "Started"), ("77", "Job 77")):
+            browser.get(f"{address}job/{name}")
+            until(lambda: "planning" not in text_of(browser, "#poll") and "Job" in browser.title)
+            until(partial(shows, browser, title))
+            found = browser.execute_script(BEYOND), browser.execute_script(OUT_OF_CARD)
+            assert found == ([], []), name
+        assert browser.get_log("browser") == []
+
+
+def shows(browser: Any, text: str) -> bool:
+    return text in text_of(browser, "main")
+
+
+def worst(browser: Any, address: str) -> str:
+    """The first of the worst jobs of the score, "" before one has started."""
+    browser.get(f"{address}score")
+    time.sleep(1.0)
+    return text_of(browser, "#worst a")
+
+
+def test_a_question_is_asked_for_the_chosen_user_and_queue(browser: Any, tmp_path: Path) -> None:
+    found = joint_wins()
+    queues = (sw.Queue("first"), sw.Queue("owned", users=("ana",)))
+    pending = tuple(replace(job, queue="first") for job in found.pending)
+    params = replace(found.params, default_queue="first")
+    running = tuple(replace(run, job=replace(run.job, queue="first")) for run in found.running)
+    state = replace(found, queues=queues, pending=pending, running=running, params=params)
+    file = tmp_path / "now.yaml"
+    written(file, sw.dump(state))
+    sized(browser, "desk")
+    with serving(str(file)) as address:
+        browser.get(address)
+        until(lambda: "held back" in text_of(browser, "#jobs"))
+        fields = "return [document.getElementById('as').value, document.getElementById('to').value]"
+        assert browser.execute_script(fields) == ["user", "first"]
+        until(lambda: "For user user in queue first" in text_of(browser, "#fits"))
+        box = browser.find_element("id", "as")
+        box.clear()
+        box.send_keys("ana\t", "owned")  # by keyboard alone
+        until(lambda: "For user ana in queue owned" in text_of(browser, "#fits"))
+        assert "bsub -q owned" in text_of(browser, "#fits")
+        browser.find_element("id", "line").send_keys("bsub -n 2\n")
+        until(lambda: "in queue owned, as user ana" in text_of(browser, "#answer"))
