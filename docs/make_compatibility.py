@@ -23,8 +23,8 @@ INTRODUCTION = """\
 # What Slotwise does as LSF does
 
 This page lists the behaviours of LSF and Slurm that Slotwise reproduces, with the differences.
-A test proves a behaviour if it has the mark of the row and fails without the behaviour. If the
-sources are silent or disagree, [semantics.md](dev/semantics.md) has the decision.
+A test proves a behaviour if it is marked with the id of that behaviour and fails without it. If
+the documents are silent or disagree, [semantics.md](dev/semantics.md) has our decision.
 """
 MADE = "`make docs` makes this page from `docs/behaviours.yaml` and the marks of the tests.\n"
 
