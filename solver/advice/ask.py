@@ -24,6 +24,7 @@ from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.sources.slurm.sbatch import is_sbatch, sbatch_submission
+from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from ..outlook.outlook import JobOutlook
@@ -451,7 +452,7 @@ class _OptionSearch:
         """Try changes of one option, then pairs of changes; keep those that start earlier than
         the line.
         """
-        to_beat = self._to_beat()
+        to_beat = start_to_beat(self.forecast, self.asked.answer)
         singles = [
             {name: value} for name, values in self._candidate_values().items() for value in values
         ]
@@ -537,9 +538,6 @@ class _OptionSearch:
         found["queue"] = [queue.name for queue in instance.queues]
         return {name: found[name] for name in OPTIONS if name in found}
 
-    def _to_beat(self) -> int:
-        return start_to_beat(self.forecast, self.asked.answer)
-
     def _limits(self) -> list[int]:
         """Return run limits to try: half, a quarter, and the longest limits with the earliest
         starts.
@@ -549,7 +547,9 @@ class _OptionSearch:
         own = expected_duration(self.forecast.instance, self.job)
         found: list[int] = []
         if not demand.impossible:
-            longest = Trials(self.forecast, view, demand, self._to_beat()).limits()
+            start = self.asked.answer.start
+            limit = FOREVER if start is None else start
+            longest = Trials(self.forecast, view, demand, limit).limits()
             limits = [minutes * MINUTE for minutes, _ in longest]
             # A limit that changes the line strongly is used only if no milder one helps.
             found += [n for n in limits if own is None or is_useful(n, own)] or limits

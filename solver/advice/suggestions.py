@@ -339,7 +339,8 @@ def suggest(
 
     Changes that strongly reduce the request come last.
     """
-    trials = Trials(forecast, view, demand, start_to_beat(forecast, now_planned))
+    limit = FOREVER if now_planned.start is None else now_planned.start
+    trials = Trials(forecast, view, demand, limit)
     return best_of(_ideas(trials), now_planned, forecast), trials.tried
 
 

@@ -96,7 +96,7 @@ def test_an_outlook_says_who_could_start_earlier_and_what_that_costs_whom() -> N
     """Would find: the gain of one job and the loss of another as one sum, a gain of seconds."""
     ahead = [row(str(n), -HOUR, 2, ahead_of="110", proved=True) for n in (113, 114)]
     rows = [row("110", 2 * HOUR, 12), row("111", 0), *ahead, row("115", -1800, 2, proved=True)]
-    rows += [row("116", 119, 2, cycle=60), row("117", -HOUR, 2)]  # too little; not proved
+    rows += [row("116", 119, 2, min_gain=120), row("117", -HOUR, 2)]  # too little; not proved
     _, changes, total = outlook_sentences(rows, proved(6, 7), "BACKFILL in queue normal")
     assert changes == (
         "As configured (BACKFILL in queue normal): job 110 could start 2h earlier; jobs 113 and "
