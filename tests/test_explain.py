@@ -536,3 +536,13 @@ def test_a_limit_that_cuts_the_simulation_leaves_the_possible_start(
     text = next(start_lines(WrittenTimes.of(site, ()), "low", said.outlook))
     cut = "low has no known start as configured: the limit or Ctrl-C came first"
     assert (text == cut) == (share == 0.0)
+
+
+@pytest.mark.parametrize(("ends", "helps"), [(119, False), (120, True)])
+def test_a_change_that_gains_less_than_two_dispatch_cycles_is_no_help(
+    ends: int, helps: bool
+) -> None:
+    run = sw.RunningJob(sw.Job("1", 1, run_limit=ends), 0, {"a": 1})
+    waiting = sw.Job("2", 1, run_limit=60)
+    instance = sw.Instance(sw.Cluster((sw.Host("a", 1),)), running=(run,), pending=(waiting,))
+    assert bool(sw.explain(instance, "2").suggestions) == helps
