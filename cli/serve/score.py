@@ -72,9 +72,9 @@ class Score:
                 "estimated": item.starts["as_configured"] - item.at,
                 "waited": max(0, item.started - item.at),
                 "by_method": {
-                    name: item.starts[key] - item.at
+                    name: start - item.at
                     for key, name in METHODS.items()
-                    if item.starts[key] is not None
+                    if (start := item.starts[key]) is not None
                 },
                 "because": _cause(item, self.kept.get(item.number, ())),
             }
