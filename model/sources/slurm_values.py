@@ -205,6 +205,15 @@ def amount_or_0(value: Any) -> float:
     return amount_of(value) or 0.0
 
 
+#: Licences of a layer without a limit, as Slurm prints them (count: -1 in resources.yaml).
+UNLIMITED = 4294967295
+
+
+def licences(value: Any) -> float:
+    """Return a number of licences; 0 if none is set."""
+    return UNLIMITED if str(value) == str(UNLIMITED) else amount_or_0(value)
+
+
 def tres(value: Any) -> dict[str, float]:
     """Return ``cpu=8,mem=100M,node=1,gres/gpu:a100=2`` as amounts, mem in MB.
 

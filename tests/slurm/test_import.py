@@ -364,6 +364,20 @@ def test_layers_of_a_hierarchical_licence_are_one_pool_and_named() -> None:
     assert "24 on n[1-4], 12 on n[1-2]" in told.what
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_layer_without_a_limit_has_enough(form: str) -> None:
+    """As a live 26.05.3 printed ``count: -1``: the JSON was refused."""
+    texts, totals = texts_of("probes"), {"n[1-2]": 4294967295, "n[1-4]": 3}
+    del texts["licenses.txt"]
+    records = [{"LicenseName": "flat", "Total": n, "Nodes": name} for name, n in totals.items()]
+    lines = (f"LicenseName=flat\n    Total={n} Used=0\n    Nodes={name} Mode=2\n"
+             for name, n in totals.items())  # fmt: skip
+    texts["lic"] = json.dumps({"licenses": records}) if form == "json" else "".join(lines)
+    found = instance_of(texts)
+    assert [item.amount >= 4294967295 for item in found.cluster.shared] == [True]
+    assert any("(unlimited on n[1-2], 3 on n[1-4])" in item.what for item in found.omissions)
+
+
 def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     texts = texts_of("live")
     texts.pop("sinfo.json")

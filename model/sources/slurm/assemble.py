@@ -600,6 +600,7 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     for name, layers in seen.licences_by_name().items():
         if any(item.nodes for item in layers):
             shown = ", ".join(f"{item.total:g} on {item.nodes}" for item in layers)
+            shown = shown.replace(f"{values.UNLIMITED:g}", "unlimited")
             found = [f"hierarchical licence {name} ({shown}): modelled as one pool"]
         else:
             item = layers[-1]
