@@ -33,13 +33,13 @@ NEAR = 8
 EFFORT = 0.05
 
 
-def printed(text: str) -> dict[str, str]:
-    """Start by job, that of an array its first."""
+def printed(text: str, *, has_first: bool = True) -> dict[str, str]:
+    """Start by job, that of an array its first; without arrays, if Slurm prints their last."""
     found: dict[str, str] = {}
     for line in text.splitlines()[1:]:
         job, start, *rest = line.split()
         name = job.partition("_")[0]
-        if "BeginTime" not in rest:
+        if "BeginTime" not in rest and (has_first or name == job):
             found[name] = min(start, found.get(name, "N/A"))
     return found
 
@@ -93,7 +93,8 @@ def main() -> None:
                 archive.extractall(folder, filter="data")
             root = Path(folder)
         for queue in sorted(path for path in root.iterdir() if given.names in path.name):
-            says = printed((queue / "start.txt").read_text())
+            of_first = not queue.name.startswith("22.05")
+            says = printed((queue / "start.txt").read_text(), has_first=of_first)
             version = re.sub(r"-.*", "", queue.name)
             for form in (name for name in given.forms if (queue / name).is_dir()):
                 instance = instance_of(queue, form)

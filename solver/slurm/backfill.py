@@ -399,12 +399,11 @@ def _cycle_of(
         last = instance.now + YEAR if finish is None else max(finish, instance.now + 1)
         running.append(_Occupied(last, nodes, uses, allocation))
     weights = [float(host.load.get("weight", 1.0)) for host in hosts]
-    licences = settings.licences and bool(instance.cluster.shared)
     cycle = _BackfillCycle(
         problem,
         settings,
         zero,
-        NodeMap(begin, max(end, begin + 1), every, joins=not licences),
+        NodeMap(begin, max(end, begin + 1), every),
         problem.base.copy(),
         sorted(running, key=_END),
         weights,
@@ -420,6 +419,7 @@ def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
     for run, item in zip(cycle.problem.instance.running, running, strict=True):
         demand = cycle.problem.resolver.demand(run.job)
         licences = _licence_uses(cycle, demand) if len(demand.terms) == 1 else {}
+        cycle.map.joins &= not licences
         if run.job.exclusive or licences:
             nodes = item.nodes if run.job.exclusive else np.zeros_like(item.nodes)
             begin, end = cycle.settings.span(cycle.zero + cycle.now, cycle.zero + item.end)

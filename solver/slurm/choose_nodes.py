@@ -274,10 +274,10 @@ class MapRecord:
 class NodeMap:
     """Records that follow each other, from the cycle to the end of the window."""
 
-    def __init__(self, begin: int, end: int, free: BoolArray, *, joins: bool = True) -> None:
+    def __init__(self, begin: int, end: int, free: BoolArray) -> None:
         self.records = [MapRecord(begin, end, free)]
-        #: Whether equal neighbours are joined; a recorded Slurm that plans licences did not.
-        self._joins = joins
+        #: Whether equal neighbours are joined; a recorded Slurm with running licences did not.
+        self.joins = True
 
     def take(
         self, begin: int, end: int, nodes: BoolArray, licences: Mapping[int, float] = NO_LICENCES
@@ -296,7 +296,7 @@ class NodeMap:
                 record.free = record.free & ~nodes
                 for pool, amount in licences.items():
                     record.licences[pool] = record.licences.get(pool, 0.0) + amount
-        if self._joins:
+        if self.joins:
             self._join_one(max(0, first - 1), end)
 
     def _split(self, time: int) -> None:

@@ -54,12 +54,46 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=2880 DefaultTime=60 State=UP
 PartitionName=left Nodes=n[1-3] MaxTime=2880 DefaultTime=60 State=UP
 PartitionName=right Nodes=n[4-6] MaxTime=2880 DefaultTime=60 State=UP
 PartitionName=first Nodes=n[2-4] MaxTime=2880 DefaultTime=60 PriorityTier=5 State=UP
+{accounting}"""
+#: Programs that accounting needs in addition.
+OF_ACCOUNTING = ("slurmdbd", "sacctmgr", "mariadbd", "mariadb-install-db")
+_ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={dbd}
+AccountingStoragePass={folder}/munge.socket
+AccountingStorageEnforce=associations,limits,qos
 """
+_DBD = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost={host}
+DbdAddr=127.0.0.1
+DbdPort={dbd}
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={database}
+StorageUser=root
+StoragePass=none
+StorageLoc=slurm_acct
+PidFile={folder}/dbd.pid
+LogFile={folder}/dbd.log
+"""
+#: Limits of each QOS and of an account: of resources (a job keeps its start), of numbers of jobs.
+_LIMITS = (
+    ("add", "account", "lab"), ("add", "account", "small", "GrpTRES=cpu=20"),
+    ("add", "qos", "cpus", "GrpTRES=cpu=6"), ("add", "qos", "each", "MaxTRESPU=cpu=5"),
+    ("add", "qos", "jobs", "GrpJobs=2"), ("add", "qos", "nodes", "GrpTRES=node=3"),
+    ("add", "user", "root", "account=lab", "qos=normal,cpus,each,jobs,nodes"),
+    ("add", "user", "daemon", "account=lab"),
+    ("add", "user", "root", "account=small", "qos=normal,cpus,each,jobs,nodes"),
+)  # fmt: skip
 
 
-def missing_programs() -> list[str]:
+def missing_programs(needed: Sequence[str] = NEEDED) -> list[str]:
     """Programs that are not installed, or that only root may start."""
-    missing = [name for name in NEEDED if program(name) is None]
+    missing = [name for name in needed if program(name) is None]
     return missing if missing or os.geteuid() == 0 else ["root"]
 
 
@@ -118,9 +152,13 @@ class SlurmCluster:
             text = self.run("scontrol", "show", what)
             for form in FORMS:
                 (folder / form / f"{what}.txt").write_text(text)
-        text = self.run("sdiag")
-        for form in FORMS:
-            (folder / form / "sdiag.txt").write_text(text)
+        more = {"sdiag": ("sdiag",)}
+        if self.setting == "accounts":
+            more |= {of: ("sacctmgr", "-P", "show", of) for of in ("assoc", "qos")}
+        for what, words in more.items():
+            text = self.run(*words)
+            for form in FORMS:
+                (folder / form / f"{what}.txt").write_text(text)
 
     def clear(self) -> None:
         """Cancel all jobs, delete the reservation and wait until the nodes are idle."""
@@ -139,11 +177,17 @@ def _free_port() -> int:
 
 @contextmanager
 def slurm_cluster(
-    folder: Path, *, nodes: int = 6, cpus: int = 4, parameters: str = ""
+    folder: Path,
+    *,
+    nodes: int = 6,
+    cpus: int = 4,
+    parameters: str = "",
+    has_accounts: bool = False,
 ) -> Iterator[SlurmCluster]:
     """A cluster of virtual nodes n1 … with 1000 MB each, until the end of the block.
 
-    Everything it writes is in `folder`; only processes that it has started are ended.
+    has_accounts: with slurmdbd, a database, and QOS and accounts with limits. Everything it writes
+    is in `folder`; only processes that it has started are ended.
     """
     host = socket.gethostname().partition(".")[0]
     lines = [
@@ -151,9 +195,12 @@ def slurm_cluster(
         f"RealMemory=1000 State=UNKNOWN{' Gres=gpu:2' if n > nodes - 2 else ''}"
         for n in range(1, nodes + 1)
     ]
+    dbd, database = _free_port(), _free_port()
+    accounting = _ACCOUNTING.format(dbd=dbd, folder=folder) if has_accounts else ""
     text = _CONF.format(
-        host=host, folder=folder, port=_free_port(), parameters=parameters, nodes="\n".join(lines)
-    )
+        host=host, folder=folder, port=_free_port(), parameters=parameters, nodes="\n".join(lines),
+        accounting=accounting,
+    )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "state").mkdir()
     (folder / "slurm.conf").write_text(text)
@@ -190,6 +237,21 @@ def slurm_cluster(
             f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
         )  # fmt: skip
         assert cluster.wait_until((folder / "munge.socket").exists, 20)
+        if has_accounts:
+            conf = _DBD.format(host=host, folder=folder, dbd=dbd, database=database)
+            (folder / "slurmdbd.conf").write_text(conf)
+            (folder / "slurmdbd.conf").chmod(0o600)
+            cluster.run("mariadb-install-db", "--no-defaults", "--user=root",
+                        f"--datadir={folder}/db", "--skip-test-db")  # fmt: skip
+            start("mariadbd", "--no-defaults", "--user=root", f"--datadir={folder}/db",
+                  f"--socket={folder}/db.socket", f"--pid-file={folder}/db.pid",
+                  f"--port={database}", "--bind-address=127.0.0.1", "--skip-grant-tables",
+                  "--skip-networking=0")  # fmt: skip
+            assert cluster.wait_until((folder / "db.socket").exists, 60)
+            start("slurmdbd", "-D")
+            assert cluster.wait_until(lambda: _answers(cluster), 60), "slurmdbd does not come up"
+            for words in (("add", "cluster", "live"), *_LIMITS):
+                cluster.run("sacctmgr", "-i", *words)
         start("slurmctld", "-D", "-c", "-f", str(folder / "slurm.conf"))
         for n in range(1, nodes + 1):
             start("slurmd", "-D", "-N", f"n{n}", "-f", str(folder / "slurm.conf"))
@@ -203,6 +265,14 @@ def slurm_cluster(
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def _answers(cluster: SlurmCluster) -> bool:
+    try:
+        cluster.run("sacctmgr", "-n", "show", "cluster")
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
 
 def _all_idle(cluster: SlurmCluster, nodes: int) -> bool:

@@ -19,7 +19,13 @@ from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.folder import printed_at, read_folder
 from slotwise.model.sources.slurm_values import host_list
 
-from tests.live.slurm_cluster import FORMS, SlurmCluster, missing_programs, slurm_cluster
+from tests.live.slurm_cluster import (
+    FORMS,
+    OF_ACCOUNTING,
+    SlurmCluster,
+    missing_programs,
+    slurm_cluster,
+)
 
 MISSING = missing_programs()
 pytestmark = [
@@ -32,7 +38,7 @@ FIRST_SEED = int(os.environ.get("SLOTWISE_LIVE_SEED", "0"))
 LINEAR = "bf_interval=1,bf_resolution=1,bf_continue,bf_window=2880,bf_window_linear=1"
 SETTINGS = {
     "linear": LINEAR, "default": "bf_interval=1", "partitions": LINEAR, "options": LINEAR,
-    "licences": f"{LINEAR},bf_licenses",
+    "licences": f"{LINEAR},bf_licenses", "accounts": LINEAR,
 }  # fmt: skip
 #: Partitions of a job where several are tried: of nodes apart, over each other, of another tier.
 PARTITIONS = ("main", "left", "right", "left,right", "right,left", "left,main", "first,right")
@@ -47,7 +53,10 @@ def cluster(
 ) -> Iterator[SlurmCluster]:
     folder = tmp_path_factory.mktemp(f"slurm_{request.param}")
     parameters = f"{SETTINGS[request.param]},sched_interval=1,default_queue_depth=1000"
-    with slurm_cluster(folder / "run", parameters=parameters) as found:
+    has_accounts = request.param == "accounts"
+    if has_accounts and (missing := missing_programs(OF_ACCOUNTING)):
+        pytest.skip(f"limits of QOS need {', '.join(missing)}")
+    with slurm_cluster(folder / "run", parameters=parameters, has_accounts=has_accounts) as found:
         found.setting = request.param
         yield found
 
@@ -108,6 +117,12 @@ def with_options(draw: random.Random) -> list[str]:
     return pending_job(draw)
 
 
+def with_limits(draw: random.Random) -> list[str]:
+    """One job of a QOS or of an account with limits."""
+    qos = f"--qos={draw.choice(('normal', 'cpus', 'each', 'jobs', 'nodes'))}"
+    return [*with_options(draw), qos, f"--account={draw.choice(('lab', 'small'))}"]
+
+
 def in_partitions(draw: random.Random, options: list[str]) -> list[str]:
     """The request in some partitions; all but main have three nodes."""
     names = draw.choice(PARTITIONS)
@@ -122,7 +137,7 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
     cluster.clear()
     ids = [cluster.submit(*options) for options in running_jobs(draw)]
     assert cluster.wait_until(lambda: all(cluster.states().get(name) == "RUNNING" for name in ids))
-    if cluster.setting in ("options", "licences"):
+    if cluster.setting in ("options", "licences", "accounts"):
         window = (
             "StartTime=now+20minutes",
             "Duration=30",
@@ -131,7 +146,8 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
             "Flags=ignore_jobs",
         )
         cluster.run("scontrol", "create", "reservation", "ReservationName=maint", *window)
-    made = with_options if cluster.setting in ("options", "licences") else pending_job
+    of_setting = {"options": with_options, "licences": with_options, "accounts": with_limits}
+    made = of_setting.get(cluster.setting, pending_job)
     asked = [made(draw) for _ in range(8)]
     if cluster.setting == "partitions":
         asked = [in_partitions(draw, options) for options in asked]

@@ -1,4 +1,4 @@
-"""Recorded queues of live 25.11.7 and 26.05.3: the starts that Slurm printed, in each form."""
+"""Recorded queues of live 25.11.7, 26.05.3 and one of 22.05.8: starts that Slurm printed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def printed(queue: str) -> dict[str, str]:
     for line in archive()[queue]["start.txt"].splitlines()[1:]:
         job, start, *rest = line.split()
         name = job.partition("_")[0]
-        if "BeginTime" not in rest:
+        is_last = "_" in job and queue.startswith("22.05")  # then an array has its last start
+        if "BeginTime" not in rest and not is_last:
             found[name] = min(start, found.get(name, "N/A"))
     return found
 
@@ -83,7 +84,7 @@ def different(queue: str, problem: sw.Instance) -> set[str]:
     """Jobs whose planned start is not within 8 s of the printed one."""
     starts, found = planned(problem), set()
     for job, start in printed(queue).items():
-        ours = starts[job]
+        ours = starts.get(job)  # None: a limit allows it no start
         if start == "N/A" or ours is None:
             is_equal = start == "N/A" and ours is None
         else:
@@ -96,7 +97,8 @@ def different(queue: str, problem: sw.Instance) -> set[str]:
 @pytest.mark.parametrize("queue", sorted(archive()))
 def test_the_printed_starts_and_nodes(queue: str) -> None:
     """Queues of make live differed: a job with GPUs took the tightest node, nodes tested at a later
-    time counted with the CPUs of tasks, and licences short now were planned beside a reservation.
+    time counted with the CPUs of tasks, licences short now were planned beside a reservation,
+    records were kept apart without running licences, and limits of nodes were not applied.
     """
     problem = problem_of(queue)
     assert not different(queue, problem)

@@ -441,7 +441,13 @@ class _SlurmJobs:
         """Return why a pending job cannot start by itself, "" if it can."""
         if seen.held:
             return "held (scontrol release)"
-        return self.reservations.why_left(seen.reservation) or why_never(seen)
+        return self.reservations.why_left(seen.reservation) or why_never(seen) or self._beyond(seen)
+
+    def _beyond(self, seen: SlurmJob) -> str:
+        """Return that a job requests more nodes than a limit allows, "" if it does not."""
+        most = self.bound.max_nodes(seen)
+        is_beyond = most is not None and seen.size.nodes > most
+        return f"a limit of its QOS or account allows {most} node(s)" if is_beyond else ""
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -454,6 +460,9 @@ class _SlurmJobs:
         if why:
             self.left[why].append(seen.full_id)
             return ()
+        if most := self.bound.max_nodes(seen):
+            most = min(most, seen.size.max_nodes or most)
+            seen = replace(seen, size=replace(seen.size, max_nodes=most))
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
         notes += self.reservations.notes_on(seen)

@@ -153,11 +153,30 @@ class Binding:
     limits: list[Limit] = field(default_factory=list)
     #: Whether the project of a job has its QOS.
     by_qos: bool = False
+    #: Rows of the limits that Slurm enforces, None if it enforces none.
+    rows: LimitRows | None = None
 
     def project(self, job: SlurmJob) -> str:
         """Return the project of a job: its account, with its QOS if that has limits."""
         account = job.account or "default"
         return f"{account}/{job.qos or 'none'}" if self.by_qos else account
+
+    def max_nodes(self, job: SlurmJob) -> int | None:
+        """Return the nodes that limits on nodes allow a job, None if there are none.
+
+        Those of its QOS precede those of its account (acct_policy_get_max_nodes).
+        """
+        rows = list(self.rows.of(job)) if self.rows else []
+        for kind in ("qos", "association"):
+            cells = [
+                values.tres(row.values[column])
+                for row in rows
+                for column in ("grptres", "maxtres", "maxtrespu", "maxtrespa")
+                if row.of == kind and is_set(row, column)
+            ]
+            if found := [int(cell["node"]) for cell in cells if "node" in cell]:
+                return min(found)
+        return None
 
 
 class LimitRows:
@@ -247,7 +266,7 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     bound = Binding()
     if not any(word in enforced for word in ("limits", "safe", "all", "qos")):
         return bound
-    listed = LimitRows(seen)
+    bound.rows = listed = LimitRows(seen)
     rows = [row for row in seen.limits if any(is_set(row, key) for key in _LIMITING)]
     bound.by_qos = any(row.of == "qos" and row.name not in listed.partitions for row in rows)
     accounts = dict.fromkeys(job.account or "default" for job in seen.jobs)
