@@ -80,21 +80,13 @@ def page(report: Report) -> str:
     scripts = [asset(name) for name in LIBRARIES]
     scripts += [script_in_words(instance, asset(name)) for name in SCRIPTS]
     about = About(report)
-    data = as_records(report)
-    data["day"] = None if about.clock.day is None else about.clock.day.isoformat()
-    details = {row.job: about.detail(row.job).to_dict() for row in about.rows}
-    data["about"] = data_in_words(instance, details)
+    text, notes = _data(report, about)
     title = instance.name or report.name
     said = [report.instance.description] if report.instance.description else []
     if report.comparison is not None:
         said += [*report.comparison.summary(), *(f"{v.name}: {v.meaning}" for v in report.views)]
     else:
         said += [view.meaning for view in report.views]
-    text = _json(data)
-    if not text.isprintable() or re.search(r'\\[^"\\n]', text):
-        text = _json(_shown(data))
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
     return Template(asset("report.html")).substitute(
         policy=policy(scripts),
         version=__version__,
@@ -102,11 +94,31 @@ def page(report: Report) -> str:
         moment=html_in_words(instance, moment_html(report)),
         styles="\n".join(map(asset, STYLES)),
         screen=html_in_words(instance, screen_html(about)),
-        folds=html_in_words(instance, folds_html(about, [*said, *data["notes"]])),
+        folds=html_in_words(instance, folds_html(about, [*said, *notes])),
         footer=html_text(f"slotwise {__version__}. {about.clock.note} The page works offline."),
         data=text,
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
+
+
+def _data(report: Report, about: About) -> tuple[str, list[str]]:
+    """Return the data of a page as the text that its scripts read, and its notes."""
+    data = as_records(report)
+    notes = data["notes"]
+    data["day"] = None if about.clock.day is None else about.clock.day.isoformat()
+    texts = [_member(key, data.pop(key)) for key in tuple(data)]  # large ones are freed at once
+    details = {row.job: about.detail(row.job).to_dict() for row in about.rows}
+    texts.append(_member("about", data_in_words(report.instance, details)))
+    return f"{{{','.join(texts)}}}", notes
+
+
+def _member(key: str, value: Any) -> str:
+    text = _json(value)
+    if not text.isprintable() or re.search(r'\\[^"\\n]', text):
+        text = _json(_shown(value))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return f"{_json(key)}:{text}"
 
 
 def policy(scripts: list[str]) -> str:
