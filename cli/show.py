@@ -155,7 +155,8 @@ def show(
         return
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
     if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
-        text = family_text(instance, text)
+        lines = text.splitlines(keepends=True)  # those of jobs are cells, without a sentence
+        text = "".join(line if line[0].isdigit() else family_text(instance, line) for line in lines)
     sys.stdout.write(printable(text) if format == "text" else text)
 
 

@@ -101,6 +101,7 @@ def family_text(instance: Instance, text: str) -> str:
     """
     if not instance.params.scheduler.has_own_words:
         return text
+    text = _RUSAGE.sub(lambda found: _amounts(found[1]), text)
     names, kept = _names_like_words(instance), list[str]()
 
     def hide(found: re.Match[str]) -> str:
@@ -115,7 +116,6 @@ def family_text(instance: Instance, text: str) -> str:
 
 
 def _in_our_words(text: str) -> str:
-    text = _RUSAGE.sub(lambda found: _amounts(found[1]), text)
     for ours, theirs, _ in (*_FORMS["section"], *_FORMS["phrase"]):
         text = ours.sub(theirs, text)
     for word, unit in _UNITS:
@@ -129,8 +129,9 @@ _KEYS = frozenset(
     (*("queue", "queues", "host", "hosts", "slot", "slots"), *("BACKFILL", "RUNLIMIT", "PRIORITY"))
 )
 _IS_A_NAME = re.compile(
-    r"^\0$|(?:users?|groups?|queues?|partitions?|hosts?|nodes?|limit|QOS|reservation|licen[cs]e"
-    r"|account|project|jobs?|feature|pool|class|jobs of|shares of) \0"
+    r"^\0$|(?:users?|groups?|queues?|partitions?|hosts?|nodes?|limit|qos|QOS|reservation"
+    r"|licen[cs]es?|account|project|jobs?|feature|pool|class|jobs of|shares of) \0"
+    r"|[*=<]\0|-[\w-]+[ =]\0|\0 holds on "
     r"|(?:[(\[{,;:'\"=>]\s?|\b(?:of|by|for|from|and|or|in|on) )\0(?![ \w-]\w)"
 )
 #: Instance of the last sentence, and its names that the sentences would change.

@@ -59,8 +59,9 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
     yield f"{printable(title)}  {family_text(instance, ', '.join(parts))}"
     yield from usage_lines(listing)
     loads = islice(queue_loads(instance, instance.pending), MAX_KINDS)
-    if queues := "  ·  ".join(map(_queue_text, loads)):
-        yield printable(family_text(instance, f"queues: {queues}"))
+    queues = (f"{load.queue} {family_text(instance, _queue_text(load))}" for load in loads)
+    if shown := "  ·  ".join(queues):
+        yield printable(f"{family_text(instance, 'queues')}: {shown}")
     if down := [host for host in cluster.hosts if not host.takes_jobs]:
         names = ", ".join(f"{host.name} ({host.status})" for host in down[:MAX_DOWN])
         more = f" and {len(down) - MAX_DOWN} more" if len(down) > MAX_DOWN else ""
@@ -77,7 +78,7 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
 
 
 def _queue_text(load: QueueLoad) -> str:
-    text = f"{load.queue} {counted(load.running_slots, 'slot')} used"
+    text = f"{counted(load.running_slots, 'slot')} used"
     if load.waiting_jobs:
         jobs, slots = counted(load.waiting_jobs, "job"), counted(load.waiting_slots, "slot")
         text += f", {jobs} pending for {slots}"

@@ -282,6 +282,13 @@ SENTENCES = (
     ("needs BACKFILL in queue NAME", "uses CPUs that are reserved for another job"),
     ("one host with 4 slots (NAME)", "one node with 4 CPUs (NAME)"),
     ("NAME", "NAME"),
+    ("starts now, on 4*NAME", "starts now, on 4*NAME"),
+    ("1 of 1 licences NAME are in use on 1 host", "1 of 1 licences NAME are in use on 1 node"),
+    ("sacctmgr modify qos NAME set GrpTRES=cpu=8", "sacctmgr modify qos NAME set GrpTRES=cpu=8"),
+    ("requirement: NAME holds on 1 of 3 hosts", "requirement: NAME holds on 1 of 3 nodes"),
+    ("hname!=NAME holds on 2 of 3 hosts", "hname!=NAME holds on 2 of 3 nodes"),
+    ("Job <1>, User <NAME>, on 1 host", "Job <1>, User <NAME>, on 1 node"),
+    ("with -L NAME:1 in queue NAME", "with -L NAME:1 in partition NAME"),
 )
 
 
