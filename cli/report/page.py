@@ -106,7 +106,7 @@ def _data(report: Report, about: About) -> tuple[str, list[str]]:
     data = as_records(report)
     notes = data["notes"]
     data["day"] = None if about.clock.day is None else about.clock.day.isoformat()
-    texts = [_member(key, data.pop(key)) for key in tuple(data)]  # large ones are freed at once
+    texts = [_member(key, data.pop(key)) for key in tuple(data)]  # each is freed then
     details = {row.job: about.detail(row.job).to_dict() for row in about.rows}
     texts.append(_member("about", data_in_words(report.instance, details)))
     return f"{{{','.join(texts)}}}", notes
