@@ -131,7 +131,7 @@ _KEYS = frozenset(
 _IS_A_NAME = re.compile(
     r"^\0$|(?:users?|groups?|queues?|partitions?|hosts?|nodes?|limit|qos|QOS|reservation"
     r"|licen[cs]es?|account|project|jobs?|feature|pool|class|jobs of|shares of) \0"
-    r"|[*=<]\0|-[\w-]+[ =]\0|\0 holds on "
+    r"|[*=<]\0|-[\w-]+[ =]\0|\0 holds on |(?:HOST|treated as) +\0"
     r"|(?:[(\[{,;:'\"=>]\s?|\b(?:of|by|for|from|and|or|in|on) )\0(?![ \w-]\w)"
 )
 #: Instance of the last sentence, and its names that the sentences would change.

@@ -288,6 +288,8 @@ SENTENCES = (
     ("requirement: NAME holds on 1 of 3 hosts", "requirement: NAME holds on 1 of 3 nodes"),
     ("hname!=NAME holds on 2 of 3 hosts", "hname!=NAME holds on 2 of 3 nodes"),
     ("Job <1>, User <NAME>, on 1 host", "Job <1>, User <NAME>, on 1 node"),
+    ("its account, treated as NAME (1 host)", "its account, treated as NAME (1 node)"),
+    ("HOST  NAME", "NODE  NAME"),
     ("with -L NAME:1 in queue NAME", "with -L NAME:1 in partition NAME"),
 )
 
