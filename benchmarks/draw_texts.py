@@ -11,11 +11,14 @@ import io
 import random
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTIVE = re.compile(r"#\s*(noqa|type:|pragma|mypy|ruff|!)")
+#: A text that names only the place of another message.
+PLACE = re.compile(r"(\{[^{}]*\}|[-\w]+|\w+ line): \{[^{}]*\}")
 RAISES = re.compile(r"Error$|[Pp]roblem$|BadParameter|refuse|fail$")
 #: Errors of the programmer: their text is not for users.
 INTERNAL = {"AssertionError", "TypeError", "RuntimeError"}
@@ -23,40 +26,69 @@ INTERNAL = {"AssertionError", "TypeError", "RuntimeError"}
 Text = tuple[int, str]
 
 
-def _written(node: ast.expr) -> str:
-    """Return a string expression's text, with its replacement fields in braces."""
+def _written(node: ast.expr, known: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a string expression's text, with its replacement fields in braces.
+
+    known: texts of variables.
+    """
     match node:
+        case ast.Name(id=name):
+            return known.get(name, "")
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=parts):
             return "".join(
-                "{" + ast.unparse(part.value) + "}"
+                _written(part.value, known) or "{" + ast.unparse(part.value) + "}"
                 if isinstance(part, ast.FormattedValue)
                 else _written(part)
                 for part in parts
             )
         case ast.BinOp(left=left, right=right):
-            return _written(left) + _written(right)
+            return _written(left, known) + _written(right, known)
         case ast.IfExp(body=body, orelse=orelse):
-            return f"[{_written(body)} | {_written(orelse)}]"
+            texts = {part: _written(part, known) for part in (body, orelse)}
+            if not any(texts.values()):
+                return ""
+            shown = (t or ast.unparse(p).strip("'") for p, t in texts.items())
+            return f"[{' | '.join(shown)}]"
         case ast.List(elts=[first, *_]):
-            return _written(first)
+            return _written(first, known)
         case _:
             return ""
 
 
+def _variables(tree: ast.AST) -> dict[ast.AST, dict[str, str]]:
+    """Return the last text of each variable that is assigned before a call of its function."""
+    known: dict[ast.AST, dict[str, str]] = {}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            texts: dict[str, str] = {}
+            for node in sorted(ast.walk(function), key=lambda item: getattr(item, "lineno", 0)):
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    texts[node.targets[0].id] = _written(node.value, texts)
+                elif isinstance(node, ast.Call):
+                    known[node] = dict(texts)
+    return known
+
+
 def messages(source: str) -> Iterator[Text]:
-    """Yield the first text argument of each call that makes or raises an error for users."""
-    for node in ast.walk(ast.parse(source)):
+    """Yield the text of each call that makes or raises an error for users, with the remedy."""
+    tree = ast.parse(source)
+    known = _variables(tree)
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         name = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
         if name in INTERNAL or not RAISES.search(name):
             continue
+        texts = known.get(node, {})
         arguments = [*node.args, *(k.value for k in node.keywords if k.arg == "message")]
-        text = next((t for a in arguments if " " in (t := _written(a))), None)
-        if text is not None:
-            yield node.lineno, text
+        text = next((t for a in arguments if " " in (t := _written(a, texts))), None)
+        if text is not None and not PLACE.fullmatch(text):
+            remedy = [k.value for k in node.keywords if k.arg == "expected"]
+            remedy = remedy or (node.args[2:] if name.endswith("fail") else [])
+            expected = "".join(_written(item, texts) for item in remedy)
+            yield node.lineno, f"{text}; expected {expected}" if expected else text
 
 
 def docstrings(source: str) -> Iterator[Text]:

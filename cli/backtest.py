@@ -224,7 +224,7 @@ def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
 
     given = {"--policy": pool.policy, "--procs": pool.procs}
     wrong = [
-        Problem(f"{name} {value} applies to a pool only: --cluster runs the scheduler of its file")
+        Problem(f"{name} {value} applies to a pool only: remove {name} or --cluster")
         for name, value in given.items()
         if cluster is not None and value is not None
     ]

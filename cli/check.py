@@ -53,7 +53,7 @@ def check(
         return
     sources = [replace(source, file=file) for file in files or ()] or [source]
     if not sources[0].is_given:
-        raise InputError("give instance files, or --cluster for the cluster of this machine")
+        raise InputError("no instance is given: give a file, or --cluster for this machine")
     found = [_checked(each, changes) for each in sources]
     if format == "json":
         typer.echo(json.dumps([item.to_dict() for item in found], indent=2))
@@ -121,7 +121,7 @@ def _schema(words: list[str]) -> dict[str, Any]:
     from ..model.formats import changes_schema, json_schema
 
     if words not in ([], ["changes"]):
-        raise InputError([Problem("must be alone or before the word changes", "--schema")])
+        raise InputError([Problem(f"accepts only the word changes, not {words}", "--schema")])
     return changes_schema() if words else json_schema()
 
 

@@ -67,7 +67,7 @@ class LikelyOptions:
         given = values_of(self, "samples", "seed", "workers", "calibration")
         said: dict[str, Any] = {name: i for name, i in given.items() if i is not None}
         if said and self.history is None:
-            wrong = "needs --history: a log of finished jobs"
+            wrong = "needs --history, a log of finished jobs"
             raise InputError([Problem(f"--{name} {wrong}") for name in said])
         if "calibration" in said:
             said["calibration"] = calibration_of_file(self.calibration)
@@ -235,12 +235,12 @@ def _moment(by: str, instance: Instance) -> int:
 
     try:
         if by.isascii() and by.isdigit() and float(by) > LONGEST:
-            raise ValueError(f"{by} is too large a number of seconds: give {LONGEST} or less")
+            raise ValueError(f"must be at most {LONGEST} seconds, not {by}")
         instant = parse_instant(by)
         zero = None if instance.origin is None else datetime.fromisoformat(instance.origin)
         moment = Clock(zero).seconds(instant) + (instance.now if isinstance(instant, int) else 0)
         if moment < instance.now:
-            raise ValueError(f"{by!r} is before now: give a time from now on")
+            raise ValueError(f"must be now or later, not {by!r}")
         return moment
     except ValueError as error:
         raise InputError(f"--by: {error}") from None

@@ -138,9 +138,7 @@ class Listings:
             [*folder.unread, *(() if site is not None else folder.configuration)],
         )
         if not given.has_any:
-            raise InputError(
-                "give the output of LSF's commands: --bjobs, --bhosts, --bqueues, --bhpart"
-            )
+            raise InputError("no listing is given: give --bjobs, --bhosts, --bqueues or --bhpart")
         moment = None if self.now is None else parse_now(self.now)
         dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
         return make_instance(given, moment or _age(dated), moment, site, self.rusage or "")

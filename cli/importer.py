@@ -96,7 +96,7 @@ def lsf(
 
         confdir = site(example)
     elif confdir is None or example is not None:
-        raise InputError("give a directory of LSF configuration, or --example NAME")
+        raise InputError("no site is given: give a directory of configuration, or --example NAME")
     found = site_document(confdir, present=datetime.now().astimezone(), **reading.options())
     for note in found.notes:
         print_note(f"note: {note}")
@@ -407,7 +407,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
         raise InputError("the log contains no job records: give a log with JOB_NEW records")
     if moment.time < moment.first:
         begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
-        raise InputError(f"--at is before the log, which begins at {begin} ({moment.first})")
+        raise InputError(f"--at must be {begin} ({moment.first}) or later: the log begins then")
     base = None if site is None else read_source(site)
     hosts = moment.hosts
     if base is not None:

@@ -96,10 +96,10 @@ def snapshot(
     """
     if how.is_given:
         if timeout is not None:
-            raise InputError([Problem("limits commands, but saved output is given", "--timeout")])
+            raise InputError([Problem("applies only to commands: remove --timeout", "--timeout")])
         keep_inputs(written.output, how.files)
         written.write(printed_instance(how))
         return
     if how.now is not None:
-        raise InputError([Problem("applies to saved output: give --from or --bjobs", "--now")])
+        raise InputError([Problem("applies only to saved output: give --from or --bjobs", "--now")])
     written.write(cluster_now(Asking(timeout or TIMEOUT, how.site, how.rusage or "")))

@@ -153,7 +153,7 @@ def _global(
         from ..solver.budget import limit_memory
 
         if not limit_memory(memory_limit):
-            raise InputError("--memory-limit: this system cannot limit the memory of a process")
+            raise InputError("this system does not support --memory-limit: remove the option")
         _MEMORY_LIMIT.set(memory_limit)
     said = {name: i for name, i in values_of(maxima).items() if _is_said(context, name)}
     context.with_resource(limited(replace(STRICT, **said) if strict else maxima))

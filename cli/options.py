@@ -189,9 +189,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     from ..model.sources.registry import whole_by_itself
 
     if is_inside(source) and os.path.isdir(source):  # False for a name that is too long
-        raise InputError(
-            [Problem(f"cannot be read: Is a directory: {WANTED_OF_FOLDER}", str(source))]
-        )
+        raise InputError([Problem(f"is a directory: {WANTED_OF_FOLDER}", str(source))])
     with no_collection():
         if str(source) == "-":
             found = loads_with_warnings(standard_input(), "<stdin>")

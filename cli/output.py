@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, cast
 import typer
 
 from ..model.confined import check_inside
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, missing_package
 from ..model.escaping import csv_lines
 from .declare import option
 from .options import interval_of, print_note
@@ -65,7 +65,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         else:
             target = os.path.realpath(path)
             if there is not None and not os.access(target, os.W_OK):
-                raise PermissionError(EACCES, "Permission denied")
+                raise OSError(EACCES, os.strerror(EACCES))
             replaced = _replacing(target, there) if _may_replace(target, there) else None
             with replaced or _in_place(target) as file:
                 yield file
@@ -78,13 +78,13 @@ def check_output(path: Path) -> None:
         there = _status(path)
         folder = os.path.dirname(os.path.realpath(path))
         if there is not None and stat.S_ISDIR(there.st_mode):
-            raise IsADirectoryError(EISDIR, "Is a directory")
+            raise OSError(EISDIR, os.strerror(EISDIR))
         if there is not None and stat.S_ISSOCK(there.st_mode):
-            raise OSError(ENXIO, "Is a socket")
+            raise OSError(ENXIO, "the path is a socket: give a file")
         if there is None and not os.path.isdir(folder):
             raise FileNotFoundError(ENOENT, "no such folder")
         if not os.access(folder if there is None else path, os.W_OK):
-            raise PermissionError(EACCES, "Permission denied")
+            raise OSError(EACCES, os.strerror(EACCES))
 
 
 def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ()) -> None:
@@ -337,11 +337,8 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            text = (
-                "Parquet needs the package pyarrow, which is not installed: "
-                "pip install 'slotwise[parquet]', or use .csv or .json"
-            )
-            raise InputError([Problem(text, str(path))]) from None
+            wrong = missing_package("pyarrow", "Parquet", "parquet")
+            raise InputError([Problem(wrong, str(path))]) from None
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:

@@ -318,7 +318,7 @@ class CommandGroup(TyperGroup):
     def _unknown(self, ctx: Any, name: str) -> InputError:
         group = _called(ctx)
         if not group and name in MOVED:
-            return InputError(f"`slotwise {name}` is `slotwise {MOVED[name]}` now")
+            return InputError(f"`slotwise {name}` was renamed: use `slotwise {MOVED[name]}`")
         own = self.list_commands(ctx)
         elsewhere = [
             whole

@@ -33,20 +33,17 @@ _METADATA = {
 }
 
 
-def check_library(options: str = "--png and --svg need") -> None:
+def check_library(options: str = "--png and --svg") -> None:
     """Raise InputError with the packages to install if matplotlib is missing.
 
-    options: the options that need it, with the verb.
+    options: the options that need it.
     """
-    from ..model.errors import InputError
+    from ..model.errors import InputError, missing_package
 
     try:
         _load()
     except ImportError:
-        raise InputError(
-            f"{options} the package matplotlib, which is not installed: "
-            "pip install 'slotwise[report]'"
-        ) from None
+        raise InputError(missing_package("matplotlib", options, "report")) from None
 
 
 @contextmanager

@@ -318,11 +318,11 @@ class ReplayFiles:
             if path is not None:
                 check_path(path, suffixes)
                 if policies > 1 and name != "--jobs":
-                    wrong = f"{name}: must be one policy, not {policies}"
+                    wrong = f"{name} requires one policy, not {policies}"
                     raise InputError([Problem(wrong, str(path))])
         if self.plot is not None:
             check_path(self.plot, replay_plot.SUFFIXES)
-            check_library("--plot needs")
+            check_library("--plot")
 
     def write(self, compared: ReplayComparison) -> None:
         """Write the files. Raises InputError if one cannot be written."""
@@ -399,7 +399,7 @@ def _checkpoints(resuming: Resuming, names: Sequence[str]) -> Checkpoints:
 
     for name, path in (("--checkpoint", resuming.checkpoint), ("--resume", resuming.resume)):
         if path is not None and len(names) > 1:
-            raise InputError(f"{name}: must be one policy, not {len(names)}")
+            raise InputError(f"{name} requires one policy, not {len(names)}")
     return resuming.checkpoints()
 
 
@@ -457,9 +457,7 @@ def _load(path: Path, **options: Any) -> Checkpoint:
 
     saved = Checkpoint.from_json(read_checkpoint(path), str(path))
     problems = [
-        Problem(
-            f"made with --{name.replace('_', '-')} {getattr(saved, name)}, not {value}", str(path)
-        )
+        Problem(f"has --{name.replace('_', '-')} {getattr(saved, name)}, not {value}", str(path))
         for name, value in options.items()
         if value is not None and value != getattr(saved, name)
     ]

@@ -96,7 +96,7 @@ def resreq(
     instance = source.read() if source.is_given else None
     try:
         if dialect and dialect not in DIALECTS:
-            raise InputError(f"--dialect is {' or '.join(DIALECTS)}, not {dialect!r}")
+            raise InputError(f"--dialect must be {' or '.join(DIALECTS)}, not {dialect!r}")
         own = Options()
         if instance is not None:
             known = Vocabulary.of_cluster(instance.cluster)
@@ -185,7 +185,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
     if submitted_from is not None:
         home = instance.cluster.host_index().get(submitted_from)
         if home is None:
-            raise InputError(f"--from-host: the instance has no host '{submitted_from}'")
+            raise InputError(f"--from-host must be a host of the instance, not {submitted_from!r}")
         local = Local(hosts[home].type, hosts[home].model)
     unit = instance.params.unit_for_limits
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)

@@ -97,10 +97,10 @@ def output_of(
             )
         except TimeoutExpired:
             raise NoAnswer(
-                [Problem(f"did not answer within {timeout:.3g} s", f"`{line}`")]
+                [Problem(f"did not answer within {timeout:.3g} s: raise --timeout", f"`{line}`")]
             ) from None
         except TooMuchOutput:
-            wrong = f"printed more than {limit:,} bytes (--max-text)"
+            wrong = f"printed more than {limit:,} bytes: raise --max-text"
             raise InputError([Problem(wrong, f"`{line}`")]) from None
         content = done.output.decode("utf-8", errors="replace")
         errors = done.errors.decode("utf-8", errors="replace").strip()

@@ -324,15 +324,16 @@ def _check_together(store: str | None, scored: Scored, others: tuple[Any, ...]) 
     others: the options that only the other of the two has, at their defaults.
     """
     if (store is None) == (scored.snapshot is None):
-        raise InputError("give the store of a service, or --snapshot FILE with --log FILE")
+        raise InputError("give either the store of a service, or --snapshot FILE with --log FILE")
     if scored.snapshot is not None and len(scored.log) != 1:
-        raise InputError([Problem("needs one --log with later events", "--snapshot")])
+        wrong = f"needs one --log with later events, not {len(scored.log)}"
+        raise InputError([Problem(wrong, "--snapshot")])
     other, where = ("the store", "a store") if scored.snapshot else ("--snapshot", "--snapshot")
     for record in others:
         default = spelled(type(record)())
         for name, value in spelled(record).items():
             if value != default[name]:
-                raise InputError([Problem(f"belongs to {where}: remove it, or give {other}", name)])
+                raise InputError([Problem(f"applies only to {where}: give {other}", name)])
 
 
 def _begin(text: str, summary: StoreSummary) -> int:

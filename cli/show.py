@@ -196,11 +196,10 @@ def _text(
     if view == "bhist":
         from ..solver.scheduler.history import follow
         from .views.jobs import bhist
+        from .views.lsf_json import no_json
 
         if format == "lsf-json":
-            raise InputError(
-                "LSF has no JSON of bhist: bjobs, bhosts, bqueues and busers take --format lsf-json"
-            )
+            raise no_json(view)
         time = None if at is None else _second(instance, at)
         told = asked.long or format == "json"
         followed, until = follow(instance, asked.names, time=time, reasons=told, **run)
@@ -336,9 +335,9 @@ def _check_view(view: str, switches: list[str]) -> None:
 def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:
 
     if cycle is not None and (at is not None or view == "bhist"):
-        raise InputError("--cycle and --no-cycle apply to the instance's now, not to a simulation")
+        raise InputError("--cycle and --no-cycle apply only to the instance's now: remove them")
     if of_run and at is None and view != "bhist":
-        raise InputError(f"{', '.join(of_run)}: needs --at, the time of the simulation to show")
+        raise InputError(f"{', '.join(of_run)} needs --at, the time of the simulation to show")
 
 
 def _ids(jobs: Sequence[Job]) -> list[str]:

@@ -466,10 +466,8 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
     )
     if options.top is not None and not METHODS[settings.reservation].looks_ahead:
         ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
-        raise InputError(
-            f"--reservations: does not apply to {settings.reservation} reservation, which gives no "
-            f"future allocation: --reservation {ahead} does"
-        )
+        wrong = f"does not apply to {settings.reservation} reservation: give --reservation {ahead}"
+        raise InputError([Problem(wrong, "--reservations")])
     session = Session(
         instance,
         settings,
@@ -494,7 +492,7 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         "until": (horizon(session.source, options.until), session.until),
     }
     wrong = [
-        f"made with {'no ' if had is None else ''}--{name}{'' if had is None else f' {had}'}, "
+        f"has {'no ' if had is None else ''}--{name}{'' if had is None else f' {had}'}, "
         f"not {wanted}"
         for name, (wanted, had) in pairs.items()
         if wanted is not None and wanted != had

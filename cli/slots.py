@@ -67,7 +67,7 @@ def slots(
 
     seconds = None if until is None else seconds_of(until, "--until")
     if likely.history is not None and seconds is None:
-        raise InputError([Problem("--history needs --until")])
+        raise InputError([Problem("--history needs --until, such as --until 2h")])
     instance = source.read(search.time_limit)
     with cancel_on_signal() as cancel:
         found = slots_of(

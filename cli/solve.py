@@ -155,7 +155,7 @@ def _told(
 def _check_format(gantt: bool, format: str) -> None:
     """Raise InputError for --gantt with a format that programs read."""
     if gantt and format != "text":
-        raise InputError(f"--gantt cannot be combined with --format {format}")
+        raise InputError(f"--gantt cannot be combined with --format {format}: use --format text")
 
 
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:

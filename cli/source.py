@@ -112,7 +112,7 @@ class Source:
             wrong = f"asks the scheduler of this machine: remove {other}"
             raise InputError([Problem(wrong, "--cluster")])
         if self.timeout is not None and not self.live:
-            raise InputError([Problem("needs --cluster, whose commands it limits", "--timeout")])
+            raise InputError([Problem("applies only to commands: give --cluster", "--timeout")])
         return self.live
 
     @property

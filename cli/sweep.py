@@ -93,7 +93,9 @@ def _text(path: Path) -> str:
     try:
         return file_bytes(path).decode()
     except UnicodeDecodeError:
-        raise InputError([Problem("is damaged: not a text file", str(path))]) from None
+        raise InputError(
+            [Problem("is not UTF-8 text: remove the damaged file", str(path))]
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

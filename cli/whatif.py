@@ -72,7 +72,7 @@ def prepared(question: Question) -> tuple[list[Variant], list[Run]]:
     found = variants(site, combinations(sets, grid), RunOptions(cycle=question.loop.cycle), wrong)
     today = _workload(question, site, quiet=False)
     if question.calibrate and not today.recorded:
-        raise InputError(f"--calibrate: {question.log} has no recorded starts")
+        raise InputError(f"--calibrate: {question.log} has no recorded starts: give another log")
     until = horizon(today.instance, question.loop.until)
     options = RunOptions(cycle=question.loop.cycle, until=until)
     if (fit := cycle_of(today, question.loop)) is not None:
@@ -98,13 +98,13 @@ def _check(question: Question) -> None:
         check_readable(question.log)
     if question.log is not None and "cluster" not in format_of(question.log).takes:
         kind = format_of(question.log).kind
-        wrong.append(Problem(f"{question.log} is {kind}; a log is lsb.acct or SWF", "--log"))
+        wrong.append(Problem(f"{question.log} must be lsb.acct or SWF, not {kind}", "--log"))
     if question.calibrate and question.log is None:
-        wrong.append(Problem("needs --log: a log with recorded starts", "--calibrate"))
+        wrong.append(Problem("needs --log, a log with recorded starts", "--calibrate"))
     if question.loop.events is not None and question.log is None:
-        wrong.append(Problem("needs --log: lsb.acct of the same cluster", "--events"))
+        wrong.append(Problem("needs --log, lsb.acct of the same cluster", "--events"))
     if not question.sets and not question.vary and not question.calibrate:
-        wrong.append(Problem("give a change: --set KEY=VALUE or --vary KEY=A,B"))
+        wrong.append(Problem("no change is given: give --set KEY=VALUE or --vary KEY=A,B"))
     try:
         seconds_of(question.block, "--block")
     except InputError as error:

@@ -154,7 +154,7 @@ def _pairs(section: str, text: str) -> Iterator[tuple[str, str]]:
     for match in _PAIR.finditer(text):
         name = match["name"].upper()
         if name == "ADMIN":
-            raise ValueError("ADMIN has no WEIGHT, LIMIT or GRACE_PERIOD: bmod -aps gives it")
+            raise ValueError(f"ADMIN cannot be in {section}: set ADMIN with bmod -aps")
         if name not in NAMES:
             raise ValueError(f"{section}: unknown factor {match['name']!r}: use {_known()}")
         if name in seen:

@@ -52,7 +52,7 @@ def absolute_problems(instance: Instance) -> Iterator[Problem]:
             if name in by_name and by_name[name].slot_pool:
                 yield Problem(
                     f"queue {name} has absolute priority and is in slot pool "
-                    f"{by_name[name].slot_pool}: a queue cannot have both",
+                    f"{by_name[name].slot_pool}: remove one of them",
                     path=f"{path}.APS_PRIORITY",
                 )
 
@@ -61,7 +61,7 @@ def _parent_problems(instance: Instance, queue: Queue, path: str) -> Iterator[Pr
     if queue.dispatch_order:
         yield Problem(
             f"queue {queue.name} has APS_PRIORITY and DISPATCH_ORDER={queue.dispatch_order}: "
-            "a queue cannot have both",
+            "remove one of them",
             path=f"{path}.DISPATCH_ORDER",
         )
     if instance.partitions:
@@ -107,14 +107,13 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
     if formula is None:
         if queue.queue_group:
             yield Problem(
-                f"queue {queue.name}: QUEUE_GROUP has no effect without APS_PRIORITY",
+                f"queue {queue.name}: QUEUE_GROUP has no effect without APS_PRIORITY: remove it",
                 path=f"{path}.QUEUE_GROUP",
             )
         return
     if parent != queue.name:
         yield Problem(
-            f"queue {queue.name}: its own APS_PRIORITY is ignored, its jobs belong to the group "
-            f"of {parent}",
+            f"queue {queue.name}: APS_PRIORITY is ignored, APS_PRIORITY of queue {parent} applies",
             path=f"{path}.APS_PRIORITY",
         )
         return

@@ -63,4 +63,6 @@ def check_inside(path: str | Path, source: str = "") -> None:
     """
     found = _FOLDERS.get()
     if found is not None and not is_inside(path):
-        raise InputError([Problem(f"is outside {found[0]} (--confine)", source or str(path))])
+        raise InputError(
+            [Problem(f"is outside {found[0]} (--confine): use a path inside", source or str(path))]
+        )

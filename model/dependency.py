@@ -265,7 +265,7 @@ class _ConditionReader:
             return self._test()
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self._wrong(f"is nested more than {DEEPEST} levels deep", token.place)
+            raise self._wrong(f"is nested more than {DEEPEST} levels deep: use fewer", token.place)
         self._take()
         if token.text == "!":
             found: Condition = Negation(self._negated())

@@ -124,6 +124,16 @@ def bounded(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorated
 
 
+def missing_package(names: str, use: str, extra: str) -> str:
+    """Return the message for packages of an extra that are not installed."""
+    return f"{names} must be installed for {use}: pip install 'slotwise[{extra}]'"
+
+
+def wrong_clock(dated: bool, other: str) -> str:
+    """Return the message for times that are dates or seconds, and the other times are not."""
+    return f"times must be {'dates' if dated else 'seconds without a date'}, as in {other}"
+
+
 def unreadable(source: object, error: Exception) -> InputError:
     """Return the error for a file that the system does not allow to be read, with its reason."""
     reason = getattr(error, "strerror", None) or str(error)

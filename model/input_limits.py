@@ -107,11 +107,16 @@ def counting() -> AbstractContextManager[None]:
     return within(_COUNT, _Count())
 
 
+def too_many(what: str, key: str) -> str:
+    """Return the message for an input with more of something than the limit of this key."""
+    return f"has more than {getattr(limits(), key):,} {what}: raise --max-{key}"
+
+
 def take_hosts(number: int) -> None:
     """Count hosts before they are made; raises ValueError beyond the limit."""
     count = _COUNT.get() or _Count()
     if count.hosts + number > limits().hosts:
-        raise ValueError(f"defines more than {limits().hosts:,} hosts in all (--max-hosts)")
+        raise ValueError(too_many("hosts in all", "hosts"))
     count.hosts += number
 
 
@@ -119,7 +124,7 @@ def take_names(number: int) -> None:
     """Count names before ranges are expanded; raises ValueError beyond the limit."""
     count = _COUNT.get() or _Count()
     if count.names + number > limits().names:
-        raise ValueError(f"expands to more than {limits().names:,} names in all (--max-names)")
+        raise ValueError(too_many("names in all", "names"))
     count.names += number
 
 
@@ -142,7 +147,4 @@ def compared(number: int) -> int:
 def check_length(text: str) -> None:
     """Raise ValueError for a requirement, bsub line or parameter beyond the length limit."""
     if len(text) > limits().requirement:
-        raise ValueError(
-            f"is {len(text):,} characters long; at most {limits().requirement:,} are accepted "
-            f"(--max-requirement)"
-        )
+        raise ValueError(too_many("characters", "requirement"))

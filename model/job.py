@@ -18,7 +18,7 @@ from typing import Annotated
 from .absolute_priority import StatedPriority
 from .errors import InputError
 from .facts import Fact
-from .input_limits import limits, take_names
+from .input_limits import limits, take_names, too_many
 
 #: The keyword in a list of hosts for all hosts that the list does not name.
 OTHERS = "others"
@@ -282,7 +282,7 @@ def parse_array(text: str, largest: int = DEFAULT_LARGEST) -> tuple[str, ArraySp
         return text, None
     match = _NAMED.match(text)
     if match is None:
-        raise ValueError(f"{text!r}: write an array as name[1-10:2,15]%4")
+        raise ValueError(f"{text!r} is not a job array such as name[1-10:2,15]%4")
     return match["name"].strip(), parse_spec(match["spec"], largest)
 
 
@@ -297,7 +297,7 @@ def parse_spec(text: str, largest: int = DEFAULT_LARGEST, *, first: int = 1) -> 
         plain = plain[1:].replace("]", "", 1)
     match = _SPEC.match(plain)
     if match is None:
-        raise ValueError(f"{text!r}: write elements as 1-10:2,15%4")
+        raise ValueError(f"{text!r} is not a list of array elements such as 1-10:2,15%4")
     ranges = [_range_of(part, text, first) for part in match["list"].split(",")]
     last = max(part[-1] for part in ranges)
     if last > largest:
@@ -313,7 +313,7 @@ class TooManyElements(ValueError):
 
 def too_many_elements() -> str:
     """Return the message for arrays with more elements than the input limits allow."""
-    return f"more than {limits().elements:,} elements of job arrays (--max-elements)"
+    return too_many("elements of job arrays", "elements")
 
 
 def too_large(index: int, largest: int) -> str:
@@ -330,10 +330,7 @@ def _limit_of(given: str | None, text: str) -> int | None:
         return None
     found = _LIMIT.match(given)
     if found is None or int(found[1]) < 1:
-        raise ValueError(
-            f"{text!r}: % must be followed by the number of elements that may run "
-            f"at the same time, 1 or more"
-        )
+        raise ValueError(f"{text!r}: the number of elements after % must be 1 or more")
     return int(found[1])
 
 
@@ -346,7 +343,7 @@ def _range_of(part: str, text: str, smallest: int) -> range:
     step = 1 if found[3] is None else int(found[3])
     if first < smallest or step < 1 or last < first:
         raise ValueError(
-            f"{text!r}: {part.strip()!r} is not a range: indices must be 1 or more and ascending"
+            f"{text!r}: indices must be {smallest} or more and ascending, not {part.strip()!r}"
         )
     found_range = range(first, last + 1, step)
     return range(first, found_range[-1] + 1, step)

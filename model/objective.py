@@ -158,8 +158,7 @@ def register(objective: Objective) -> None:
     Raises ValueError for a name in use and for an unknown combination.
     """
     if objective.combination not in get_args(Combination):
-        text = f"objective {objective.name!r} combines costs by {objective.combination!r}"
-        raise ValueError(f"{text}: use one of {', '.join(get_args(Combination))}")
+        raise UnknownNameError.among("combination", objective.combination, get_args(Combination))
     if objective.name in _REGISTRY:
         raise ValueError(
             f"objective {objective.name!r} is already registered: choose another name, or "

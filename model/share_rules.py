@@ -17,7 +17,7 @@ from .absolute_rules import absolute_problems, absolute_warnings
 from .cluster import NamedHosts
 from .configuration import Queue
 from .errors import Problem, nearest
-from .input_limits import limits
+from .input_limits import limits, too_many
 from .instance import Instance
 from .job import Job
 from .shares import (
@@ -64,7 +64,7 @@ def usage_problems(instance: Instance) -> Iterator[Problem]:
             yield Problem(_no_policy(usage.policy, policies), path=f"{place}.policy")
             continue
         if (usage.policy, usage.account) in seen:
-            message = f"the usage of {usage.policy}/{usage.account} is already given"
+            message = f"{usage.policy}/{usage.account} is given twice: remove one entry"
             yield Problem(message, path=f"{place}.account")
         seen.add((usage.policy, usage.account))
         if wrong := _no_account(policy, usage.policy, usage.account):
@@ -79,7 +79,7 @@ def usage_warnings(instance: Instance) -> Iterator[Problem]:
     for index, usage in enumerate(instance.share_usage):
         if usage.historical_run_time:
             yield Problem(
-                "has no effect: ENABLE_HIST_RUN_TIME is not set",
+                "has no effect: set ENABLE_HIST_RUN_TIME=Y or remove it",
                 path=f"share_usage[{index}].historical_run_time",
             )
             return
@@ -91,10 +91,10 @@ def _pool_usage_problems(instance: Instance) -> Iterator[Problem]:
     for index, usage in enumerate(instance.pool_usage):
         place = f"pool_usage[{index}]"
         if usage.queue not in pooled:
-            message = f"unknown queue {usage.queue!r} of a slot pool"
+            message = f"queue {usage.queue!r} is in no slot pool"
             yield Problem(message + nearest(usage.queue, pooled), path=f"{place}.queue")
         if usage.queue in seen:
-            message = f"the usage of queue {usage.queue} is already given"
+            message = f"queue {usage.queue} is given twice: remove one entry"
             yield Problem(message, path=f"{place}.queue")
         seen.add(usage.queue)
         if usage.stamp > instance.now:
@@ -160,10 +160,6 @@ FACTORS = {
 
 #: Description of shares for each member of a group without a definition (a system or egroup group).
 UNKNOWN_MEMBERS = "the members of '{}', which no input gives"
-_TAKEN_AS = (
-    "no input gives the members of '{}': users without another share count as members, and no "
-    "user if others or default has a share"
-)
 #: Size of a share account, in names.
 _ACCOUNT = 5
 #: Number of nested groups that take as much memory as one name.
@@ -195,7 +191,11 @@ def share_problems(instance: Instance) -> list[Problem]:
 def share_warnings(instance: Instance) -> list[Problem]:
     """Return settings that have no effect or are advised against (FSH-02, FSH-09, QBF-01)."""
     found = [
-        Problem(f"{_TAKEN_AS.format(name)}{nearest(name[:-1], known)}", path=path)
+        Problem(
+            f"no input gives the members of '{name}': users without another share count as "
+            f"members, and no user if others or default has a share{nearest(name[:-1], known)}",
+            path=path,
+        )
         for path, name, known in _unknown_groups(instance)
     ]
     found += [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
@@ -258,13 +258,13 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
         master = master_of.get(queue.name)
         if master is not None and queue.user_shares:
             yield Problem(
-                f"queue {queue.name}: its own FAIRSHARE is ignored, and that of {master} applies",
+                f"queue {queue.name}: FAIRSHARE is ignored, FAIRSHARE of queue {master} applies",
                 path=f"queues[{index}].FAIRSHARE",
             )
         if queue.dispatch_order and not queue.fairshare_queues:
             yield Problem(
-                f"queue {queue.name}: DISPATCH_ORDER has no effect; it belongs in the master "
-                f"queue of a cross-queue set (with FAIRSHARE_QUEUES)",
+                f"queue {queue.name}: DISPATCH_ORDER has no effect: set DISPATCH_ORDER in the "
+                f"queue with FAIRSHARE_QUEUES",
                 path=f"queues[{index}].DISPATCH_ORDER",
             )
         if queue.factors and queue.name not in policies:
@@ -284,8 +284,7 @@ def _pool_warnings(instance: Instance) -> Iterator[Problem]:
             continue
         if queue.slot_reserve is not None:
             yield Problem(
-                f"queue {queue.name}: SLOT_RESERVE should not be used in slot pool "
-                f"{queue.slot_pool}",
+                f"queue {queue.name} is in slot pool {queue.slot_pool}: remove SLOT_RESERVE",
                 path=f"queues[{index}].SLOT_RESERVE",
             )
         own = queue.max_slots_in_pool is not None or queue.use_priority_in_pool
@@ -424,8 +423,8 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
     """Yield groups and share trees that would fill memory, counted before they are built."""
     members, accounts, large = _sizes(instance)
     if large is not None:
-        message = f"groups within groups have more than {limits().names:,} members in all"
-        yield Problem(f"{message} (--max-names)", path=f"user_groups[{large}].members")
+        message = too_many("members in groups within groups", "names")
+        yield Problem(message, path=f"user_groups[{large}].members")
         return
     total = 0
     for path, assignments in share_lists(instance):
@@ -433,9 +432,8 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
         if len(assignments) > 1:  # Members with a share of their own are stored in addition.
             total += sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments) // _ACCOUNT
         if total * _ACCOUNT > limits().names:
-            most = limits().names // _ACCOUNT
-            message = f"with it policies have more than {most:,} share accounts in all"
-            yield Problem(f"{message} (--max-names; an account counts as {_ACCOUNT})", path=path)
+            what = f"names, with {_ACCOUNT} for each share account of all policies"
+            yield Problem(too_many(what, "names"), path=path)
             return
 
 
@@ -449,7 +447,7 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
             below = [levels.get(member, 0) for member in group.members]
             levels[group.name] = 1 + max(below, default=0)
             if levels[group.name] == _DEEPEST + 1:
-                message = f"share trees are nested more than {_DEEPEST} deep"
+                message = f"share trees are nested more than {_DEEPEST} levels deep: use fewer"
                 yield Problem(message, path=f"{path}.USER_SHARES")
         if group.name in defined:
             message = f"user group '{group.name}' is defined twice: define each group once"
@@ -474,7 +472,7 @@ def _queue_problems(instance: Instance) -> Iterator[Problem]:
         if queue.user_shares is not None:
             if not queue.user_shares:
                 yield Problem(
-                    f"FAIRSHARE of queue {queue.name} needs at least one share assignment",
+                    f"FAIRSHARE of queue {queue.name} needs a share assignment such as [default,1]",
                     path=f"{path}.FAIRSHARE",
                 )
             yield from _assignment_problems(queue.user_shares, f"{path}.FAIRSHARE", None)
@@ -503,8 +501,7 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
         path = f"queues[{index}].FAIRSHARE_QUEUES"
         if not master.user_shares:
             yield Problem(
-                f"queue {master.name} has FAIRSHARE_QUEUES but no FAIRSHARE: "
-                "the master queue defines the shares",
+                f"queue {master.name} has FAIRSHARE_QUEUES: also set FAIRSHARE in the queue",
                 path=path,
                 undecided=True,
             )
@@ -548,7 +545,7 @@ def _partition_problems(instance: Instance) -> Iterator[Problem]:
         path = f"host_partitions[{index}]"
         if not partition.user_shares:
             yield Problem(
-                f"host partition {partition.name} needs at least one share assignment",
+                f"host partition {partition.name} needs a share assignment such as [default,1]",
                 path=f"{path}.USER_SHARES",
             )
         yield from _assignment_problems(partition.user_shares, f"{path}.USER_SHARES", None)
@@ -615,7 +612,7 @@ def _pool_problems(instance: Instance) -> Iterator[Problem]:
 def _pool_host_problems(instance: Instance) -> Iterator[Problem]:
     """Yield errors of slot pools: queues with different hosts, and hosts without a slot limit."""
     if _named_in_pools(instance) > limits().names:
-        message = f"slot pools name more than {limits().names:,} hosts in all (--max-names)"
+        message = too_many("hosts in slot pools", "names")
         yield Problem(message, path="queues")
         return
     found = {pool.name: pool for pool in pools(instance)}
@@ -737,25 +734,28 @@ def association_problems(instance: Instance) -> Iterator[Problem]:
         place = f"associations[{number}]"
         key = item.account, item.user, item.partition
         if key in seen:
-            yield Problem(f"{item.title} is already given", path=f"{place}.account")
+            yield Problem(f"{item.title} is given twice: remove one entry", path=f"{place}.account")
         seen.add(key)
         if item.user and item.account not in parents:
             known = nearest(item.account, parents)
-            message = f"account {item.account!r} has no association of its own{known}"
+            message = f"account {item.account!r} has no association of its own{known}: add one"
             yield Problem(message, path=f"{place}.account")
         if item.user:
             if item.parent:
                 yield Problem(
-                    "applies to accounts only: a user has one account", path=f"{place}.parent"
+                    f"applies to accounts only: remove {item.parent}", path=f"{place}.parent"
                 )
             continue
         if item.parent and item.parent not in parents:
             message = f"unknown account {item.parent!r}{nearest(item.parent, parents)}"
             yield Problem(message, path=f"{place}.parent")
         elif (depth := _depth(item.account, parents)) is None:
-            yield Problem(f"account {item.account} is its own ancestor", path=f"{place}.parent")
+            message = f"account {item.account} is its own ancestor: name another parent"
+            yield Problem(message, path=f"{place}.parent")
         elif depth > _DEEPEST:
-            message = f"account {item.account} has more than {_DEEPEST} accounts above it"
+            message = (
+                f"account {item.account} is nested more than {_DEEPEST} levels deep: use fewer"
+            )
             yield Problem(message, path=f"{place}.parent")
 
 
@@ -774,4 +774,4 @@ def _depth(account: str, parents: dict[str, str]) -> int | None:
 def association_warnings(instance: Instance) -> Iterator[Problem]:
     """Yield associations that have no effect."""
     if instance.associations and not instance.params.scheduler.is_multifactor:
-        yield Problem("have no effect: the scheduler is not Slurm", path="associations")
+        yield Problem("have no effect without Slurm: remove the section", path="associations")

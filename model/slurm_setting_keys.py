@@ -156,10 +156,10 @@ def _with_word(parameters: str, word: str, value: str) -> str:
     ]
     if word in _FLAGS:
         if value.lower() not in (*_SET, *_UNSET):
-            raise ValueError(f"{word} is {value!r}: it is a flag, give yes or no")
+            raise ValueError(f"{word} must be yes or no, not {value!r}")
         return ",".join([*others, word] if value.lower() in _SET else others)
     if value and not re.fullmatch(r"\d{1,9}", value):
-        raise ValueError(f"{word} is {value!r}: give a whole number, or nothing for the default")
+        raise ValueError(f"{word} must be a whole number, or empty for the default, not {value!r}")
     return ",".join([*others, f"{word}={value}"] if value else others)
 
 
@@ -167,5 +167,5 @@ def _state(key: str, value: str, states: Mapping[str, str]) -> str:
     """Return the value of an instance file for a state; raises ValueError if there is none."""
     found = states.get(value.lower(), value if value in states.values() else None)
     if found is None:
-        raise ValueError(f"{key} is {value!r}: give one of {', '.join(states)}")
+        raise ValueError(f"{key} must be one of {', '.join(states)}, not {value!r}")
     return found

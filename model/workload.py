@@ -214,12 +214,11 @@ def machine_size(workload: Workload, procs: int | None) -> int:
     """
     size = workload.max_procs if procs is None else procs
     if size is None and not len(workload) and not workload.left_out:
-        raise InputError(
-            [Problem("the log holds no job, and no size (MaxProcs, --procs)", workload.source)]
-        )
+        message = "the log has no jobs and no MaxProcs: give the machine's size with --procs"
+        raise InputError([Problem(message, workload.source)])
     if size is None:
         message = "the log does not state MaxProcs; give the machine's size with --procs"
         raise InputError([Problem(message, workload.source)])
     if size <= 0:
-        raise InputError([Problem(f"{size} processors; a machine has at least 1", workload.source)])
+        raise InputError([Problem(f"must be 1 processor or more, not {size}", workload.source)])
     return size

@@ -207,7 +207,7 @@ def plan(
     _check(1, workers=workers, first=first)
     check_margin(margin)
     if whole_nodes and (method != "time-based" or jobs is not None):
-        raise InputError("whole_nodes: requires the time-based method and a plan of all jobs")
+        raise InputError("whole_nodes requires the time-based method and a plan of all jobs")
     estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     part = instance if first is None else first_in_order(instance, first)
@@ -340,7 +340,7 @@ def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Bud
     from .slurm.backfill import plan_as_slurm
 
     if margin:
-        raise InputError("margin: Slurm's own plan does not support it: use another method")
+        raise InputError("margin is not supported by method slurm: use another method")
     found = plan_as_slurm(instance, budget)
     if objective.name == found.objective:
         return found
@@ -544,11 +544,11 @@ def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
 def check_margin(margin: int) -> None:
     """Raise InputError where a margin is not a number of seconds."""
     if type(margin) is not int or not 0 <= margin <= MAX_MARGIN:
-        raise InputError(f"margin is {margin!r}: give whole seconds, 0 to {MAX_MARGIN}")
+        raise InputError(f"margin must be 0 to {MAX_MARGIN} seconds, not {margin!r}")
 
 
 def _check(least: int, **numbers: float | None) -> None:
     for name, value in numbers.items():
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if value is not None and not (number and least <= value < math.inf):
-            raise InputError(f"{name} is {value}: give {least} or more, or None for the default")
+            raise InputError(f"{name} must be None (default) or {least} or more, not {value}")

@@ -104,7 +104,7 @@ def animation_svg(report: Report) -> str:
     """Return the picture, equal for equal reports; raise InputError without two plans."""
     comparison = report.comparison
     if comparison is None:
-        raise InputError("--animate needs an instance and --method all, since it shows both plans")
+        raise InputError("--animate shows two plans: give an instance and --method all")
     about = About(report)
     drawn = [chart(report, view).bars for view in report.views]
     moved = [row for row in comparison if row.as_configured_on and row.possible_on]

@@ -202,12 +202,10 @@ def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Pat
     of_loop = values_of(loop, "reservation", "until", "cluster", "hosts")
     given = [f"--{name}" for name, value in of_loop.items() if value is not None]
     if given and not simulate:
-        raise InputError(f"{', '.join(given)}: needs --simulate")
+        raise InputError(f"{', '.join(given)} needs --simulate")
     if simulate and (method != "all" or instance is not None):
-        wrong = "--instance" if instance is not None else "--method"
-        raise InputError(
-            f"{wrong}: cannot be used with --simulate; --reservation selects its method"
-        )
+        option = "--instance" if instance is not None else "--method"
+        raise InputError(f"{option} cannot be combined with --simulate: use --reservation")
 
 
 def _name(source: Source) -> str:

@@ -140,9 +140,9 @@ def read_token(path: Path) -> bytes:
         mode = os.fstat(file.fileno()).st_mode
         token = file.read(_LONGEST + 1).strip()
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        wrong = f"other users may read it: mode {stat.S_IMODE(mode):o}; chmod 600 {path}"
+        wrong = f"is readable by other users (mode {stat.S_IMODE(mode):o}): run chmod 600 {path}"
         raise InputError([Problem(wrong, str(path))])
     if not MIN_TOKEN <= len(token) <= _LONGEST or not token.isascii() or len(token.split()) != 1:
-        wrong = f"no valid token: must be one word of {MIN_TOKEN} or more ASCII characters"
+        wrong = f"the token must be one word of {MIN_TOKEN} or more ASCII characters"
         raise InputError([Problem(wrong, str(path))])
     return token

@@ -46,7 +46,7 @@ from .described import (
     answers_of,
 )
 from .feed import ATOM, atom, feed_record
-from .guard import Guard, TooLarge, read_body
+from .guard import MAX_BODY, Guard, TooLarge, read_body
 from .metrics import CONTENT_TYPE, metrics_text
 from .others import shown
 from .questions import TooManyQuestions
@@ -193,7 +193,7 @@ class Answers:
         """Return when a job would start: of a line, of a script, or one that waits, changed."""
         state, viewer = self.service.board.state, viewer_of(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
-            return problem(415, f"the body must be of the type {_JSON}")
+            return problem(415, f"content-type must be {_JSON}")
         try:
             body = await read_body(request.receive)
             asked = AskedJob.of(json.loads(body))
@@ -202,9 +202,9 @@ class Answers:
         except InputError as error:
             return problem(400, str(error))
         except (ValueError, RecursionError):
-            return problem(400, "the body is not JSON in UTF-8")
+            return problem(400, "the body must be JSON in UTF-8")
         if state.polled is None:
-            return problem(503, "no state of the cluster has been read yet")
+            return problem(503, "the cluster has not been read yet: try again later")
         instance = state.polled.instance
         client = client_of(request, viewer)
         answer = await self.answered(
@@ -219,7 +219,7 @@ class Answers:
         """Return what could start now without delaying any job, and free slots over time."""
         state, viewer = self.service.board.state, viewer_of(request)
         if state.polled is None:
-            return problem(503, "no state of the cluster has been read yet")
+            return problem(503, "the cluster has not been read yet: try again later")
         polled, client = state.polled, client_of(request, viewer)
         asked = polled.instance, polled.number, queue, viewer.user or user, client
         answer = await self.answered(lambda: self.service.slots(*asked), state, viewer)
@@ -237,7 +237,7 @@ class Answers:
         except TooManyQuestions as error:
             return problem(429 if error.of_one else 503, str(error), headers={"retry-after": "5"})
         except TimeoutError:
-            text = f"no answer within {ANSWER_SECONDS:g} s"
+            text = f"no answer within {ANSWER_SECONDS:g} s: try again later"
             return problem(503, text, headers={"retry-after": "30"})
         except SlotwiseError as error:
             status = 404 if isinstance(error, UnknownNameError) else 400
@@ -251,11 +251,11 @@ class Answers:
             return json_response({"state": head, "accuracy": None})
         group = next((name for name in GROUPED if name == by), None)
         if group is None:
-            return problem(400, f"by: {by[:40]!r} is not accepted: use {', '.join(GROUPED)}")
+            return problem(400, f"by must be one of {', '.join(GROUPED)}, not {by[:40]!r}")
         key = group, state.version
         if self._scored[0] != key:
             if self._scoring.locked():
-                return problem(503, "the figures are being computed", {"retry-after": "5"})
+                return problem(503, "figures are being computed: try again", {"retry-after": "5"})
             async with self._scoring:
                 found = finite(await asyncio.to_thread(store.accuracy, group))
                 self._scored = key, found
@@ -285,7 +285,7 @@ class Answers:
         last = request.headers.get("last-event-id", "")
         stream = self.streams.stream(last, viewer_of(request))
         if stream is None:
-            return problem(503, "too many open streams", headers={"retry-after": "30"})
+            return problem(503, "too many streams: try again later", headers={"retry-after": "30"})
         return stream
 
     async def login(self, request: Request) -> Response:
@@ -293,7 +293,7 @@ class Answers:
         try:
             form = parse_qs((await read_body(request.receive)).decode("latin-1"), max_num_fields=4)
         except (TooLarge, ValueError):
-            return problem(413, "the body is too long")
+            return problem(413, f"the body must have at most {MAX_BODY} bytes and 4 fields")
         access = self.service.access
         if not access.is_token(form.get("token", [""])[0]):
             await asyncio.sleep(1.0)
@@ -461,6 +461,6 @@ def _add_pages(app: FastAPI, answers: Answers) -> None:
     @app.get("/assets/{name}", response_class=Response, include_in_schema=False)
     async def asset(name: str) -> Response:
         if name not in ASSETS:
-            return problem(404, f"there is no {quote(name)}")
+            return problem(404, f"unknown file {quote(name)}: use one of {', '.join(ASSETS)}")
         headers = {"cache-control": "no-cache"}
         return Response(asset_bytes(name), media_type=ASSETS[name], headers=headers)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from ...model.errors import InputError, Problem, SlotwiseError
+from ...model.errors import InputError, Problem, SlotwiseError, missing_package
 from ..declare import command, option
 from ..options import interval_of, print_note, seconds_of
 from ..source import Source
@@ -185,9 +185,7 @@ def check_extra() -> None:
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise SlotwiseError(
-            f"the service needs {', '.join(missing)}: pip install 'slotwise[serve]'"
-        )
+        raise SlotwiseError(missing_package(", ".join(missing), "the service", "serve"))
 
 
 def made(

@@ -261,7 +261,7 @@ def _server(url: str) -> Engine:
         with engine.connect():
             return engine
     except ModuleNotFoundError as error:
-        wrong = f"needs the package {error.name}, which is not installed: pip install {error.name}"
+        wrong = f"{error.name} must be installed for this URL: pip install {error.name}"
         raise InputError([Problem(wrong, shown_name(url))]) from None
     except (SQLAlchemyError, ValueError, TypeError) as error:
         wrong = f"cannot be opened: {_first_line(error)}"
@@ -285,12 +285,11 @@ def _check_file(path: Path, *, create: bool) -> None:
         wrong = f"cannot be read: {error.strerror}; {_WANTED}"
         raise InputError([Problem(wrong, str(path))]) from None
     if head and not head.startswith(SQLITE_HEAD):
-        raise InputError(
-            [Problem(f"is not a store: it is not an SQLite file; {_WANTED}", str(path))]
-        )
+        wrong = f"must be a store, not a file of another kind: {_WANTED}"
+        raise InputError([Problem(wrong, str(path))])
     if head and int.from_bytes(head[_ID]) != APPLICATION:
-        found = "it is an SQLite file of another program"
-        raise InputError([Problem(f"is not a store: {found}; {_WANTED}", str(path))])
+        wrong = f"must be a store, not an SQLite file of another program: {_WANTED}"
+        raise InputError([Problem(wrong, str(path))])
 
 
 def writer_lock(target: str | Path) -> BinaryIO | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...model.errors import InputError
+from ...model.errors import InputError, missing_package
 
 if TYPE_CHECKING:
     from .store import Store
@@ -21,6 +21,5 @@ def opened_store(target: str | Path) -> Store:
     except ModuleNotFoundError as error:
         if error.name != "sqlalchemy":
             raise
-        needs = "a store needs the package sqlalchemy, which is not installed"
-        raise InputError(f"{needs}: pip install 'slotwise[serve]'") from None
+        raise InputError(missing_package("sqlalchemy", "a store", "serve")) from None
     return Store.open(target, create=False)

@@ -87,7 +87,7 @@ class SnapshotFolder:
                 instance, warnings = read_with_warnings(path)
             except SlotwiseError as error:
                 first = str(error).splitlines()[0]
-                wrong.append(Problem(f"skipped; an older snapshot is shown: {first}", path.name))
+                wrong.append(Problem(f"skipped, an older snapshot is shown: {first}", path.name))
             except OSError as error:
                 wrong.append(Problem(f"skipped: {error.strerror or error}", path.name))
             else:
@@ -95,7 +95,9 @@ class SnapshotFolder:
         if wrong:
             raise InputError(wrong)
         endings = ", ".join(INSTANCES)
-        raise InputError([Problem(f"no snapshot: no file ends in {endings}", str(self.folder))])
+        raise InputError(
+            [Problem(f"has no snapshot: put a file there that ends in {endings}", str(self.folder))]
+        )
 
     def _newest(self) -> list[tuple[int, int, Path]]:
         """Return the newest files with their times of change and sizes, the newest first."""
@@ -124,10 +126,7 @@ def state_source(source: Source, living: Callable[[str], StateSource]) -> StateS
     if source.example is not None and source.file is None:
         return living(source.example)
     if str(source.file) == "-":
-        raise InputError(
-            "serve reads its source repeatedly, and standard input can be read "
-            "only once: give a file"
-        )
+        raise InputError("serve reads its source repeatedly, so it cannot be -: give a file")
     path = source.path()
     check_inside(path)
     with suppress(OSError):  # a name that is too long is not a folder: its reader says so

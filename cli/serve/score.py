@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...model.errors import InputError, Problem, report
+from ...model.errors import InputError, Problem, report, wrong_clock
 from ...solver.accuracy.measures import LEVELS, GroupAccuracy
 from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tables, reliability
 from ...solver.forecast.forecast import Calibration
@@ -172,9 +172,7 @@ def starts_of_log(path: Path, *, dated: bool) -> Iterator[LoggedStart]:
     for line in report(found.problems):
         print_note(f"warning: {line}")
     if dated != (found.epoch is not None):
-        kinds = ("have no date", "are dates")
-        wrong = f"its times {kinds[not dated]}, those of the store {kinds[dated]}"
-        raise InputError([Problem(f"{wrong}: give a log of the same cluster", str(path))])
+        raise InputError([Problem(wrong_clock(dated, "the store"), str(path))])
     zero = found.epoch or 0
     return (
         LoggedStart(

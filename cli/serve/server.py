@@ -124,9 +124,9 @@ def bound(host: str, port: int) -> socket.socket:
         made.bind(address)
         made.listen()  # the address is printed before the server accepts
     except (UnicodeError, socket.gaierror):
-        raise InputError([Problem(f"is not a host name: {host!r}", "--host")]) from None
+        raise InputError([Problem(f"must be a host name, not {host!r}", "--host")]) from None
     except OSError as error:
-        wrong = f"{host!r}, port {port}: cannot listen on it: {error.strerror or error}"
+        wrong = f"{host!r}, port {port}: cannot listen: {error.strerror or error}"
         raise InputError([Problem(wrong, "--port")]) from None
     made.set_inheritable(False)
     return made

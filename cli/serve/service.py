@@ -140,7 +140,7 @@ class Service:
         if asked.job:
             seen = {job.id: job for job in instance.pending if viewer.sees(job.user)}
             if asked.job not in seen:
-                raise UnknownNameError("this job is not pending")
+                raise UnknownNameError("this job is not pending: give a pending job")
             job = seen[asked.job]
             return self.questions.ask(partial(changed_record, instance, job, asked), client)
         return self.questions.ask(lambda cancel: ask_record(instance, asked, user, cancel), client)
@@ -188,15 +188,15 @@ class AskedJob:
         has_line = bool(found.line.strip() or (found.script or "").strip())
         numbers = [item for item in (found.slots, found.run_limit) if item is not None]
         if has_line == bool(found.job):
-            raise InputError("give a bsub line or a job script, or a job")
+            raise InputError("give either line, script or both, or job")
         if bool(numbers) != bool(found.job) or any(not 0 < n <= MAX_NUMBER for n in numbers):
-            raise InputError(f"give slots or run_limit only with a job, 1 to {MAX_NUMBER}")
+            raise InputError(f"slots and run_limit must be 1 to {MAX_NUMBER} and belong to a job")
         if len(found.line) > MAX_LINE:
-            raise InputError(f"line: {len(found.line)} characters, at most {MAX_LINE} are accepted")
-        if len(found.script or "") > MAX_SCRIPT:
-            raise InputError(f"script: more than {MAX_SCRIPT} characters")
+            raise InputError(f"line must have at most {MAX_LINE} characters, not {len(found.line)}")
+        if (size := len(found.script or "")) > MAX_SCRIPT:
+            raise InputError(f"script must have at most {MAX_SCRIPT} characters, not {size}")
         if not 0 < len(found.user) <= 64:
-            raise InputError("user: a name of 1 to 64 characters is accepted")
+            raise InputError(f"user must have 1 to 64 characters, not {len(found.user)}")
         return found
 
 

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ...model.display import HOUR, MINUTE
-from ...model.errors import InputError, Problem, SlotwiseError
+from ...model.errors import InputError, Problem, SlotwiseError, wrong_clock
 from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
 from .database import (
     ESTIMATES,
@@ -234,9 +234,7 @@ class Store:
             has_tables = inspect(connection).has_table(META.name)
             if not has_tables:
                 if not create:
-                    raise self._refused(
-                        "is not a store", "a database without the tables of a store"
-                    )
+                    raise self._no_store("a database without the tables of a store")
                 TABLES.create_all(connection)
                 facts = {"format": FORMAT, "version": str(VERSION)}
                 rows = [{"name": name, "value": value} for name, value in facts.items()]
@@ -248,18 +246,18 @@ class Store:
                     raise DamagedCell(f"{name}: {value!r} is not a number")
             self._load(connection)
 
-    def _refused(self, wrong: str, found: str) -> InputError:
+    def _no_store(self, found: str) -> InputError:
         wanted = "give the file that `slotwise serve --store FILE` wrote"
-        return InputError([Problem(f"{wrong}: it is {found}; {wanted}", self.name)])
+        return InputError([Problem(f"must be a store, not {found}: {wanted}", self.name)])
 
     def _migrate(self, connection: Connection) -> None:
         """Bring the tables to this version, step by step; raise InputError for a newer store."""
         said = self._meta.get("version", "")
         if self._meta.get("format") != FORMAT or not said.isdecimal():
-            raise self._refused("is not a store", "a database of another program")
+            raise self._no_store("a database of another program")
         found = int(said)
         if not found:
-            raise self._refused("is not a store", f"of version {said}")
+            raise self._no_store(f"a store of version {said}")
         if found > VERSION:
             wrong = (
                 f"is a store of version {found}: this slotwise reads up to version {VERSION}; "
@@ -318,12 +316,8 @@ class Store:
         """
         dated = self._meta.get("dated")
         if dated is not None and bool(int(dated)) != state.dated:
-            kinds = ("seconds without a date", "dates")
-            wrong = (
-                f"the times of this state are {kinds[state.dated]}, those of the store are "
-                f"{kinds[not state.dated]}: use a store of its own for this cluster"
-            )
-            raise InputError([Problem(wrong, self.name)])
+            wrong = wrong_clock(not state.dated, "the store")
+            raise InputError([Problem(f"{wrong}: give another store", self.name)])
         number = int(self._meta.get("polls", 0)) + 1
         poll = _Poll.of(self._alive | self._returned(state), state, self._next, number)
         facts: dict[str, int | str] = {

@@ -60,9 +60,7 @@ def top(
         _print(given, choice, time_limit)
         return
     if str(source.file) == "-":
-        raise InputError(
-            "top reads FILE repeatedly, and standard input can be read only once: add --once"
-        )
+        raise InputError("top reads its source repeatedly, so it cannot be -: add --once")
     from .page import TopApp
 
     app = TopApp(given, choice, seconds or (LIVE_EVERY if source.live else None), time_limit)

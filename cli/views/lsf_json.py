@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ...model.duration import ended_by_deadline, granted_run_limit
+from ...model.errors import InputError
 from ...model.formats import text as written
 from ...model.job import NO_RUN_LIMIT, Job
 from ...model.pending import bjobs_text
@@ -31,8 +32,6 @@ def lsf_json(view: str, snapshot: Snapshot, asked: ViewOptions) -> str:
 
     Raises InputError for a view that LSF has no JSON of.
     """
-    from ...model.errors import InputError
-
     instance = snapshot.instance
     if view == "bjobs":
         running, pending, finished = selected(snapshot, asked)
@@ -53,9 +52,13 @@ def lsf_json(view: str, snapshot: Snapshot, asked: ViewOptions) -> str:
     if view == "busers":
         users = user_rows(snapshot, asked)
         return _envelope("busers", "USERS", [_texts(row, USER_COLUMNS) for row in users])
-    raise InputError(
-        f"LSF has no JSON of {view}: bjobs, bhosts, bqueues and busers take --format lsf-json"
-    )
+    raise no_json(view)
+
+
+def no_json(view: str) -> InputError:
+    """Return the error for a view whose command has no -json in LSF."""
+    known = "bjobs, bhosts, bqueues or busers"
+    return InputError(f"--format lsf-json does not apply to {view}: use {known}")
 
 
 def _envelope(command: str, count: str, records: list[dict[str, str]]) -> str:

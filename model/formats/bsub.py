@@ -209,7 +209,7 @@ def bsub_line(
                     name = _command_of(words) or ""
                     found.notes.append(f"the #BSUB lines of {name[:_SHOWN]} ({_NOT_READ})")
             if below is None and _script_behind(words):
-                raise ValueError("the script after '<' is not read: give its options")
+                raise ValueError("the script after '<' is not read: give the options of the script")
             if below is None and bare:
                 raise ValueError(
                     "bsub alone reads the job from standard input: give options, a command or a "
@@ -679,7 +679,7 @@ def _queue(submission: BsubLine, text: str) -> None:
     if not submission.queues:
         raise ValueError(f"must be one name, not {text!r}")
     if _unfilled(text):
-        raise ValueError(f"{text!r} is not a queue")
+        raise ValueError(f"must be the name of a queue, not {text!r}")
     submission.fields["queue"] = submission.queues[0]
 
 
@@ -712,7 +712,7 @@ def _line(text: str) -> str:
 def _hosts(text: str) -> tuple[HostRequest, ...]:
     wanted, excluded = host_requests(tokens(text))
     if excluded:
-        raise ValueError(f"~{excluded[0]}: a job cannot exclude hosts by -m, use select[]")
+        raise ValueError(f"~{excluded[0]} is accepted only in HOSTS of a queue: use select[]")
     return wanted
 
 

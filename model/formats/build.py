@@ -31,7 +31,7 @@ from ..configuration import (
 )
 from ..errors import InputError
 from ..facts import known_fields
-from ..input_limits import counting, limits
+from ..input_limits import counting, limits, too_many
 from ..instance import Instance
 from ..job import Application, ArraySpec, Job, RunningJob, elements, too_large, too_many_elements
 from ..resreq import slots_without_n
@@ -247,12 +247,9 @@ class JobBuilder:
             self._elements_read += len(spec)
             jobs += len(spec) - 1
             if self._elements_read > limits().elements:
-                return Finding(
-                    (section, index, "array"), f"with it there are {too_many_elements()}"
-                )
+                return Finding((section, index, "array"), too_many_elements())
             if jobs > limits().jobs:
-                wrong = f"has more than {limits().jobs:,} jobs (--max-jobs)"
-                return Finding((section, index, "array"), wrong)
+                return Finding((section, index, "array"), too_many("jobs", "jobs"))
         return None
 
     def in_entries(self, instance: Instance, findings: Iterable[Finding]) -> list[Finding]:

@@ -27,7 +27,7 @@ from ..absolute_priority import StatedPriority
 from ..cluster import BUILTIN_AMOUNTS, NamedHosts
 from ..errors import InputError, Problem, nearest
 from ..facts import known_fields
-from ..input_limits import counting, limits, take_names
+from ..input_limits import counting, limits, take_names, too_many
 from ..instance import Instance
 from ..job import Job
 from . import fields as f
@@ -231,7 +231,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
 
     if isinstance(data, dict) and isinstance(items := data.get("changes"), list):
         if len(items) > limits().jobs:
-            raise InputError([Problem(f"has more than {limits().jobs:,} changes (--max-jobs)")])
+            raise InputError([Problem(too_many("changes", "jobs"))])
     else:
         items = []
     context = {"base": 1024, "unit": 1.0}

@@ -194,7 +194,7 @@ class PeriodKeys(Section):
     def _once_or_again(self) -> PeriodKeys:
         times = self.model_fields_set & {"start", "end"}
         if times if self.windows else len(times) < 2:
-            raise ValueError("give start and end, or windows for a recurring one")
+            raise ValueError("give either start and end, or windows if the reservation recurs")
         return self
 
 

@@ -27,7 +27,7 @@ from ..configuration import (
 )
 from ..errors import InputError
 from ..facts import known_fields
-from ..input_limits import limits
+from ..input_limits import limits, too_many
 from ..instance import AdvanceReservation, Instance
 from ..job import Job, RunningJob, arrays_of, elements
 from . import document as d
@@ -305,7 +305,7 @@ def _document(instance: Instance) -> Plain:
     }
     for what, (count, most) in counts.items():
         if count > most:
-            raise InputError(f"has more than {most:,} {what} (--max-{what})")
+            raise InputError(too_many(what, what))
     return to_document(instance)
 
 

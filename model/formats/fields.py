@@ -192,7 +192,7 @@ def _elapsed(value: object) -> int:
 def _hosts_only(value: object) -> tuple[HostRequest, ...]:
     wanted, excluded = names.host_requests(value)
     if excluded:
-        raise ValueError(f"~{excluded[0]}: exceptions belong in HOSTS of the queue")
+        raise ValueError(f"~{excluded[0]} is accepted only in HOSTS of a queue: use select[]")
     return wanted
 
 
@@ -391,7 +391,7 @@ def _job_fields(given: Any) -> Any:
     for name in given:
         if name not in known:
             hint = nearest(name, known) if isinstance(name, str) else ""
-            raise ValueError(f"a job has no field {reprlib.repr(name)} that changes{hint}")
+            raise ValueError(f"{reprlib.repr(name)} is not a field of a job that can change{hint}")
     return given
 
 

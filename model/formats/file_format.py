@@ -39,7 +39,7 @@ class DefaultLimit:
             else:
                 found = cls(text, factor=float(multiple[1]))
             if min(x for x in (found.seconds, found.factor) if x is not None) < 1:
-                raise ValueError(f"{text!r} is below 1 second or 1x")
+                raise ValueError(f"{text!r} is less than 1 second or 1x")
         except ValueError as error:
             wrong = f"must be a time such as 12h, or a multiple of the run time such as 2x: {error}"
             raise InputError([Problem(wrong, path=option)]) from None

@@ -42,7 +42,7 @@ def _goal(text: str) -> str:
     word, _, rest = text.strip().partition(" ")
     if word.upper() not in GOALS:
         known = ", ".join(f"[{name}]" for name in GOALS)
-        raise ValueError(f"{text!r} is not one of the goals {known}{nearest(word, GOALS)}")
+        raise ValueError(f"unknown goal {text!r}{nearest(word, GOALS)}: use {known}")
     return " ".join(filter(None, (word.upper(), rest.strip())))
 
 
@@ -57,7 +57,7 @@ def access(value: object) -> dict[str, tuple[str, ...]]:
     for part in found:
         if part not in ACCESS:
             known = ", ".join(ACCESS)
-            raise ValueError(f"must be parts such as QUEUES[a b]: known are {known}, not {part!r}")
+            raise ValueError(f"unknown part {part!r}: use {known}, as in QUEUES[a b]")
     return {part: _named(part, names) for part, names in found.items()}
 
 
@@ -104,14 +104,14 @@ def distribution(value: object) -> tuple[Guarantee, ...]:
     elif isinstance(value, (list, tuple)) and value:
         each = value if all(isinstance(item, (list, tuple)) for item in value) else [value]
         if any(len(item) != 2 for item in each):
-            raise ValueError(f"must be [class, amount] or [class, n%] for each, not {value!r}")
+            raise ValueError(f"must be pairs [class, amount] or [class, n%], not {value!r}")
         pairs = [(str(name), str(amount)) for name, amount in each]
     else:
         text = _checked(value).strip()
         bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
         pairs = list(_PAIR.findall(bare))
         if not pairs or _PAIR.sub("", bare).strip():
-            raise ValueError(f"must be [class, amount] or [class, n%] for each, not {value!r}")
+            raise ValueError(f"must be pairs [class, amount] or [class, n%], not {value!r}")
     found = [Guarantee(name, share(amount)) for name, amount in pairs]
     names = [item.service_class for item in found]
     for name in names:

@@ -210,7 +210,7 @@ class HostBuilder:
                     hosts = places[index].hosts
                     twice = seen.intersection(self._hosts if hosts is None else hosts)
                     if twice:
-                        message = f"{min(twice)} already has {name}: a host has one instance of it"
+                        message = f"{min(twice)} has two instances of {name}: give each host one"
                         self._problem(written[index], message)
                         break
                     seen.update(self._hosts if hosts is None else hosts)
@@ -345,7 +345,7 @@ class HostBuilder:
         for name in islice((n for n in found if not self._is_known(n)), limits().errors):
             self._unknown(place, name)
         if (more := unknown - limits().errors) > 0:
-            self._problem(place, f"{more:,} more names of {word!r} are unknown", undefined=True)
+            self._problem(place, f"{more:,} more unknown names in {word!r}", undefined=True)
         return known
 
     def _matching(self, place: Location, word: str) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ def expand_range(text: str) -> tuple[str, ...]:
     if any("[" in piece or "]" in piece for piece in (*plain, last)):
         raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
     if len(plain) > MAX_RANGES:
-        raise ValueError(f"{_short(text)} has more than {MAX_RANGES} ranges in one name")
+        raise ValueError(f"{_short(text)} has more than {MAX_RANGES} ranges: write several names")
     if (size := range_size(text)) <= MAX_NAMES:  # else it is refused below
         take_names(size * _weight(text))
     parts: list[Sequence[str]] = []
@@ -60,7 +60,7 @@ def expand_range(text: str) -> tuple[str, ...]:
         parts += [(piece,), members]
         count *= len(members)
         if count > MAX_NAMES:
-            raise ValueError(f"{_short(text)} expands to more than {MAX_NAMES:,} names")
+            raise ValueError(f"{_short(text)} expands to more than {MAX_NAMES:,} names: use fewer")
     return tuple("".join(choice) for choice in itertools.product(*parts, (last,)))
 
 
@@ -114,7 +114,7 @@ def _members(item: str, text: str) -> Sequence[str]:
                 f"the range {item} in {_short(text)} is descending: write the smaller number first"
             )
         if last - first >= MAX_NAMES:
-            raise ValueError(f"{_short(text)} expands to more than {MAX_NAMES:,} names")
+            raise ValueError(f"{_short(text)} expands to more than {MAX_NAMES:,} names: use fewer")
         width = len(match[1]) if match[1].startswith("0") else 0
         return [str(number).zfill(width) for number in range(first, last + 1)]
     letters = _LETTERS.fullmatch(item)
@@ -284,7 +284,7 @@ def _counted(word: str) -> tuple[str, int]:
     if not star:
         return word, 1
     if not (count.isascii() and count.isdigit() and len(count) < 10 and name):
-        raise ValueError(f"{word!r} must be like 2*hostA")
+        raise ValueError(f"must be slots on hosts such as 2*hostA, not {word!r}")
     return name, int(count)
 
 

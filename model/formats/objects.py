@@ -497,7 +497,7 @@ def instance(
     parts: dict[str, Any] = {key: value for key, value in locals().items() if key != "cluster"}
     if isinstance(cluster, (Mapping, Instance)):
         if given := [key for key, value in parts.items() if _is_given(value)]:
-            raise InputError(f"{', '.join(given)}: a complete instance takes no other parts")
+            raise InputError(f"remove {', '.join(given)}: a complete instance has its own parts")
         if isinstance(cluster, Mapping):
             return from_document(dict(cluster))
         require_sound(cluster)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..compact import no_collection
 from ..errors import InputError, Problem, bounded
-from ..input_limits import limits
+from ..input_limits import limits, too_many
 from ..instance import Instance
 from .build import examine
 from .document import Finding, Location, problems
@@ -116,7 +116,7 @@ def _interpret(
 def _check_jobs(data: Any, source: str) -> None:
     sections = [data.get(name) for name in _JOBS] if isinstance(data, dict) else []
     if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
-        raise InputError([Problem(f"has more than {limits().jobs:,} jobs (--max-jobs)", source)])
+        raise InputError([Problem(too_many("jobs", "jobs"), source)])
 
 
 def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, cast
 
 from ..confined import check_inside, is_inside
 from ..errors import InputError, Problem, unreadable
-from ..input_limits import limits
+from ..input_limits import limits, too_many
 from ..table_files import rows
 
 #: Bytes that are read at a time, and ahead.
@@ -59,7 +59,7 @@ def stream_bytes(stream: BinaryIO, source: str) -> bytes:
     while part := stream.read(min(_PART, most + 1 - content.tell())):
         content.write(part)
         if content.tell() > most:
-            raise _too_long(most, "--max-text", source)
+            raise _too_long("text", source)
     return content.getvalue()
 
 
@@ -80,11 +80,11 @@ def spool(source: Path, target: Path, shown: str, is_log: IsLog) -> None:
     opener = _standard_input() if str(source) == "-" else opened(source, shown)
     with target.open("wb") as copy, opener as stream:
         part = stream.read1(_PART)
-        most, option = _bound(is_log(part))
+        bound = _bound(is_log(part))
         while part:
             copy.write(part)
-            if copy.tell() > most:
-                raise _too_long(most, option, shown)
+            if copy.tell() > getattr(limits(), bound):
+                raise _too_long(bound, shown)
             part = stream.read1(_PART)
 
 
@@ -124,29 +124,29 @@ def digest(path: Path) -> str:
 
 
 class _Counted(FileIO):
-    """A file that refuses to give more bytes than its bound, None for any number."""
+    """A file that refuses to give more bytes than the limit `bound`, None for any number."""
 
     def __init__(self, path: Path, shown: str) -> None:
         super().__init__(path)
-        self.bound: tuple[int, str] | None = None
+        self.bound: str | None = None
         self._shown = shown
         self._given = 0
 
     def readinto(self, buffer: Any, /) -> int | None:
         count = super().readinto(buffer)
         self._given += count or 0
-        if self.bound is not None and self._given > self.bound[0]:
-            raise _too_long(*self.bound, self._shown)
+        if self.bound is not None and self._given > getattr(limits(), self.bound):
+            raise _too_long(self.bound, self._shown)
         return count
 
 
-def _bound(is_log: bool) -> tuple[int, str]:
-    """Return the maximum number of bytes of a stream, and the option that sets it."""
-    return (limits().unpacked, "--max-unpacked") if is_log else (limits().text, "--max-text")
+def _bound(is_log: bool) -> str:
+    """Return the limit of the number of bytes of a stream."""
+    return "unpacked" if is_log else "text"
 
 
-def _too_long(most: int, option: str, source: str) -> InputError:
-    return InputError([Problem(f"has more than {most:,} bytes ({option})", source)])
+def _too_long(bound: str, source: str) -> InputError:
+    return InputError([Problem(too_many("bytes", bound), source)])
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def _standard_input() -> Iterator[BufferedReader]:
 def check_length(text: str | bytes, source: str) -> None:
     """Raise InputError if a text is longer than the limit."""
     if len(text) > limits().text:
-        raise _too_long(limits().text, "--max-text", source)
+        raise _too_long("text", source)
 
 
 def check_readable(path: Path) -> None:

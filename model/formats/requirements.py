@@ -249,8 +249,10 @@ def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
     if isinstance(requirement, Compound):
         total = sum(term.count or 0 for term in requirement.terms)
         if total != job.most_slots:
-            asked = f"the terms request {total} slots, -n requests {job.most_slots}"
-            yield Finding((), f"{asked}: they must agree")
+            wrong = (
+                f"the terms request {total} slots, -n requests {job.most_slots}: give -n {total}"
+            )
+            yield Finding((), wrong)
 
 
 def _refusal(problem: Problem) -> Finding:

@@ -28,7 +28,7 @@ from ..dependency import (
     status_tests,
 )
 from ..errors import Problem, nearest
-from ..input_limits import limits
+from ..input_limits import limits, too_many
 from ..instance import HeldHosts, Instance
 from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
@@ -800,8 +800,7 @@ class LimitScale:
         """Return the cached hosts of a list; raises ValueError if all lists are too long."""
         if key not in self._lists:
             if self._count > limits().names:
-                most = f"{limits().names:,} names in all (--max-names)"
-                raise ValueError(f"names one host in lists of more than {most}")
+                raise ValueError(too_many("names in its lists of hosts", "names"))
             self._lists[key] = hosts()
             self._count += len(self._lists[key])
         return self._lists[key]

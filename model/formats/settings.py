@@ -210,11 +210,11 @@ def _of_entries(
         document[section] = [{"name": "default"}]
     entries: list[dict[str, Any]] = document.get(section, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise SettingError(f"{section} has no entries: an earlier setting replaced them")
+        raise SettingError(f"{section} must be a list of entries before {section}.{rest} is set")
     names = [_name_of(entry) for entry in entries]
     name, key = _parted(names, rest)
     if not key:
-        raise SettingError(f"which key of {section}.{rest}? Give {section}.{rest}.KEY=VALUE")
+        raise SettingError(f"no key is given: write {section}.{rest}.KEY=VALUE")
     if issubclass(model, HostEntry) and name not in names and "*" not in name:
         entries = document[section] = _single_hosts(entries, name)
         names = [_name_of(entry) for entry in entries]

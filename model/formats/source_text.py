@@ -18,7 +18,7 @@ import yaml
 
 from ..display import strange_character, visible
 from ..errors import InputError, Problem
-from ..input_limits import limits
+from ..input_limits import limits, too_many
 from .document import Finding, Location, problems
 from .reading import check_length, file_bytes
 
@@ -184,7 +184,7 @@ def _parse_json(text: str) -> Any:
         inner = _values(level)
         texts = [value for value in inner if type(value) is str]
         if max(map(len, texts), default=0) > longest:
-            raise ValueError(_too_long())
+            raise ValueError(too_many("characters in one value", "value"))
         level = [value for value in inner if type(value) is dict or type(value) is list]
         if not level:
             if "\\u" in text:  # an escape may stand for half a character
@@ -243,10 +243,6 @@ def surely_printable(json_text: str) -> bool:
     return json_text.isascii() and "\\" not in json_text and "\x7f" not in json_text
 
 
-def _too_long() -> str:
-    return f"a value has more than {limits().value:,} characters (--max-value)"
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) != len(pairs):
@@ -288,7 +284,8 @@ def _parse_yaml(text: str, source: str) -> Any:
             message = "tags (!!int, !x) are not supported: write the plain value"
             raise _broken(message, source, _event_line(event))
         if isinstance(event, yaml.ScalarEvent) and len(event.value) > limits().value:
-            raise _broken(_too_long(), source, _event_line(event))
+            wrong = too_many("characters in one value", "value")
+            raise _broken(wrong, source, _event_line(event))
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > limits().nesting:

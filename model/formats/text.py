@@ -63,7 +63,7 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
     if len(limits) == 1:
         return None, limits[0]
     if limits[0] > limits[1]:
-        raise ValueError(f"the default in {value!r} exceeds the maximum")
+        raise ValueError(f"the default in {value!r} must be at most the maximum")
     return limits[0], limits[1]
 
 
@@ -120,9 +120,9 @@ def gpus(value: object) -> Gpus | None:
             f"must be a number of GPUs or {{count: 4, model: A100, mem: 40G}}, not {value!r}"
         )
     if given:
-        raise ValueError(f"GPUs have count, model and mem, not {next(iter(given))!r}")
+        raise ValueError(f"unknown key {next(iter(given))!r}: use count, model or mem")
     if not isinstance(model, str) or model != plain_model(model):
-        raise ValueError(f"a GPU model is one word without blank, slash or hyphen, not {model!r}")
+        raise ValueError(f"a GPU model must have no blank, slash or hyphen, as {model!r} has")
     size = None if mem is None else parse_size(mem)
     return Gpus(count, model, size) if count else None
 

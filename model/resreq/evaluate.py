@@ -198,7 +198,7 @@ def value(part: Expression, table: HostTable, local: Local) -> FloatArray:
         case Binary(sign, left, right):
             return _SIGNS[sign](value(left, table, local), value(right, table, local))
         case String(text):
-            raise ResreqError(f"'{text}' can only be compared with a string resource")
+            raise ResreqError(f"the string '{text}' must be compared with a string resource")
 
 
 def whole(part: Expression) -> bool:
@@ -221,7 +221,7 @@ def _word(resource: str, part: Expression) -> str:
             return text
         case Number(number, text):
             return text or plain(number)
-    raise ResreqError(f"{resource} is a string: compare it with a word or a quoted string")
+    raise ResreqError(f"the string {resource} must be compared with a word or a quoted string")
 
 
 def compare_text(table: HostTable, resource: str, sign: str, word: str, local: Local) -> BoolArray:
@@ -286,7 +286,7 @@ def order_hosts(
 
 def _column(key: OrderKey, table: HostTable) -> FloatArray:
     if table.kind(key.resource) != "numeric":
-        raise ResreqError(f"hosts cannot be ordered by {key.resource}, which is not a number")
+        raise ResreqError(f"order[] must name numeric resources, not {key.resource}")
     column = table.number(key.resource)
     if key.resource in NORMALISED:
         column = (column + 1) / table.number("cpuf")

@@ -53,7 +53,7 @@ def topology(text: str) -> Topology:
             unheeded.append(name)
         elif name not in _POLICIES:
             if name in counts:
-                raise _refused(f"RMS[]: {name} is given twice")
+                raise _refused(f"RMS[]: {name} is given twice: give it once")
             known = (*_COUNTS, *_POLICIES, *_UNHEEDED)
             raise _refused(
                 f"unknown option {name!r} of RMS[]{nearest(name, known)}: write RMS[nodes=3]"
@@ -78,7 +78,7 @@ def laid_out(
     if asked.nodes is None and asked.ptile is None:
         return requirement
     if isinstance(own, Compound) or isinstance(requirement, Compound):
-        raise _refused(f"-ext {text} and a compound requirement exclude each other")
+        raise _refused(f"-ext {text} and a compound requirement are both given: give one of them")
     if own.span is not None:
         raise _refused(
             f"-ext {text} and span[] both define the layout of the job: give one of them"
@@ -92,11 +92,13 @@ def _each(asked: Topology, text: str, slots: tuple[int, int]) -> int:
         return asked.ptile or 1
     least, most = slots
     if least != most:
-        raise _refused(f"-ext {text} gives the number of nodes: -n must be one number")
+        raise _refused(
+            f"-ext {text} fixes the number of nodes: -n must be one number, not {least},{most}"
+        )
     each, rest = divmod(least, asked.nodes)
     if rest or not each or asked.ptile not in (None, each):
         wanted = asked.nodes * (asked.ptile or max(1, each))
         raise _refused(
-            f"-n {least} cannot be spread evenly as {text} asks: -n {wanted} would be right"
+            f"-n {least} cannot be distributed evenly as {text} requires: give -n {wanted}"
         )
     return each

@@ -67,7 +67,9 @@ def combined_usages(first: Rusage | None, second: Rusage | None, text: str) -> R
         for other in second.alternatives:
             twice = sorted(amounts(one).keys() & amounts(other).keys())
             if twice:
-                raise ResreqError(f"{twice[0]} is reserved by two -R options; the second is {text}")
+                raise ResreqError(
+                    f"{twice[0]} is reserved in two -R options: remove it from {text}"
+                )
     return Rusage(tuple(a + b for a in first.alternatives for b in second.alternatives))
 
 
@@ -240,19 +242,19 @@ def combine(strings: Sequence[str], options: Options = ORDINARY) -> Merged:
 
 
 def _alone(requirement: Requirement, text: str) -> Simple:
-    if requirement.later:
-        raise ResreqError(f"the alternatives {text} cannot be one of several -R options")
-    if isinstance(requirement, Compound):
-        raise ResreqError(f"the compound requirement {text} cannot be one of several -R options")
-    if requirement.rusage is not None and requirement.rusage.phased:
-        raise ResreqError(f"{text} has multi-phase memory: it cannot be one of several -R options")
+    if (
+        isinstance(requirement, Compound)
+        or requirement.later
+        or (requirement.rusage is not None and requirement.rusage.phased)
+    ):
+        raise ResreqError(f"{text} has alternatives, terms or phases: make it the only -R option")
     return requirement
 
 
 def _added(first: Simple, second: Simple, text: str) -> Simple:
     for section in ("span", "cu", "affinity"):
         if all(getattr(item, section) not in (None, "") for item in (first, second)):
-            raise ResreqError(f"{section}[] is in two -R options; the second is {text}")
+            raise ResreqError(f"{section}[] is in two -R options: remove it from {text}")
     return Simple(
         select=all_selected(first, second),
         order=_joined_order(first.order, second.order),
@@ -475,8 +477,8 @@ def _over_terms(
         return _cancelled(own)
     if len(alternatives(queue.rusage)) > 1:
         raise ResreqError(
-            "the queue reserves alternatives (||), which cannot be merged with a compound "
-            "requirement"
+            "rusage[] of the queue has alternatives (||): give the job a requirement without "
+            "terms, because a compound requirement cannot be merged with alternatives"
         )
     if queue.same:
         warnings.append("same[] of the queue is ignored: the requirement is compound")
@@ -543,14 +545,10 @@ def resolve_counts(
     """
     given = sum(term.count or 0 for term in compound.terms)
     *first, last = compound.terms
+    if slots is not None and slots != given and (slots < given or last.count is not None):
+        raise ResreqError(f"the terms request {given} slots, -n requests {slots}: give -n {given}")
     if last.count is not None:
-        if slots is not None and slots != given:
-            raise ResreqError(
-                f"the terms request {given} slots, -n requests {slots}: they must agree"
-            )
         return compound
-    if slots is not None and slots < given:
-        raise ResreqError(f"the terms request {given} slots, -n only {slots}")
     rest = max(0, (proclimit_default or 1) - given) if slots is None else slots - given
     if rest == 0 and first:
         return Compound(tuple(first))

@@ -107,7 +107,7 @@ class Builder:
     def _needs_newer(self, token: Token, what: str) -> None:
         """Raise an error for syntax that LSF 7 does not know, if the cluster has its language."""
         if self._options.dialect == LSF_7:
-            self.fail(token, f"LSF 7 has no {what}", "dialect: 10.1, or the language of LSF 7")
+            self.fail(token, f"LSF 7 has no {what}", "dialect: 10.1, or a requirement of LSF 7")
 
     def select_form(self) -> str:
         """Return the name of the grammar for a selection; the restricted one only if no other
@@ -128,7 +128,7 @@ class Builder:
             *minus, name = key.children
             resource = self._known(name)
             if self._options.vocabulary.kind(resource) in ("string", "boolean"):
-                self.fail(name, f"hosts cannot be ordered by {resource}, which is not a number")
+                self.fail(name, f"order[] must name numeric resources, not {resource}")
             keys.append(OrderKey(resource, bool(minus)))
         return tuple(keys) or None
 
@@ -149,7 +149,7 @@ class Builder:
         if bars and self._in_term:
             self.fail(
                 bars[0],
-                "a requirement in braces cannot have alternatives ('||')",
+                "rusage[] in braces cannot have alternatives ('||')",
                 "one usage string in rusage[]",
             )
         for place, alternative in enumerate(_subtrees(tree)):
@@ -165,7 +165,11 @@ class Builder:
                     usages.pop()  # bsub accepts a comma at the end.
                     alternatives.append(tuple(usages))
                     continue
-                self.fail(sign, "a usage string is empty", f"a resource on both sides of '{sign}'")
+                self.fail(
+                    sign,
+                    f"a usage string next to '{sign}' is empty",
+                    f"a resource on both sides of '{sign}'",
+                )
             alternatives.append(tuple(usage for usage in usages if usage != UsageString(())))
         return Rusage(tuple(alternatives)) if any(alternatives) else None
 
@@ -181,12 +185,12 @@ class Builder:
             word = str(name)
             if word in ("duration", "decay"):
                 if per := _named(rest):
-                    self.fail(per, f"{word} takes no '/{per}'", f"{word}=…")
+                    self.fail(per, f"{word} cannot have '/{per}': remove '/{per}'")
                 if word in own:
-                    self.fail(name, f"{word} is given twice", f"one {word}")
+                    self.fail(name, f"{word} is given twice: give it once")
                 own.add(word)
                 if not values:
-                    self.fail(name, f"{word} needs a value", f"{word}=…")
+                    self.fail(name, f"{word} has no value", f"{word}=1")
                 if word == "duration":
                     durations = tuple(self._duration(value) for value in values)
                 else:
@@ -213,16 +217,16 @@ class Builder:
         resource = self._known(name, "duration", "decay")
         self._note_misspelling(name)
         if resource in seen:
-            self.fail(name, f"{resource} is given twice in this usage string", "each once")
+            self.fail(name, f"{resource} is given twice in one usage string: give it once")
         seen.add(resource)
         if phased and resource != "mem":
-            self.fail(name, f"only mem can have phases, not {resource}", f"{resource}=number")
+            self.fail(name, f"only mem can have phases, not {resource}", f"{resource}=1")
         amounts = tuple(self._number(resource, value) for value in values)
         why = self._not_consumed(resource)
         if not why:
             return Amount(resource, amounts, phased, self._per(_named(rest)))
         if self._options.strict:
-            self.fail(name, f"{resource} {why}", "a resource that jobs consume")
+            self.fail(name, f"{resource} cannot be reserved: it {why}", "a consumable resource")
         self._notes.append(f"{resource} {why}: rusage of it reserves nothing")
         return Amount(resource, ())
 
@@ -258,13 +262,13 @@ class Builder:
         if suffix and not megabytes:
             self.fail(
                 token,
-                f"'{token}' is not an amount: numbers cannot have a unit here",
+                f"the amount of {resource} cannot have a unit, as in '{token}'",
                 f"a plain number ({self._options.unit}, set by LSF_UNIT_FOR_LIMITS)"
                 if resource in SCALED
                 else "a plain number",
             )
         if number < 0:
-            self.fail(token, f"{resource} cannot be reserved below 0", "0 or more")
+            self.fail(token, f"{resource} must be 0 or more, not {token}")
         if megabytes:
             return number * megabytes
         return number * UNITS[self._options.unit] if resource in SCALED else number
@@ -280,18 +284,16 @@ class Builder:
     def _duration(self, token: Token) -> int:
         number, suffix = self._split(token)
         if suffix not in _SECONDS:
-            self.fail(token, f"'{token}' is not a duration", "minutes, or a number with s, m or h")
-        if number < 0:
-            self.fail(token, "a duration cannot be negative", "more than 0")
+            self.fail(token, f"duration must be minutes, or have s, m or h, not '{token}'")
         seconds = round(number * _SECONDS[suffix])
-        if not seconds:
-            self.fail(token, f"a duration of {token} reserves nothing", "1s or more")
+        if seconds < 1:
+            self.fail(token, f"duration must be 1s or more, not {token}")
         return seconds
 
     def _decay(self, token: Token) -> float:
         number, suffix = self._split(token)
         if suffix:
-            self.fail(token, f"a decay is a number without a unit, not '{token}'", "0 or 1")
+            self.fail(token, f"decay must be 0 or 1, not '{token}'")
         if number not in (0, 1):
             self._notes.append(f"decay={token} counts as 0: only 0 and 1 are supported")
             return 0.0
@@ -300,7 +302,7 @@ class Builder:
     def _split(self, token: Token) -> tuple[float, str]:
         match = _VALUE.fullmatch(str(token))
         if match is None or not float(match.group(1)) < 1e300:
-            self.fail(token, f"'{token}' is not a number", "a number")
+            self.fail(token, f"'{token}' is not a number such as 100 or 2.5")
         return float(match.group(1)), match.group(2)
 
     def _check_phases(self, name: Token | None, usage: UsageString) -> None:
@@ -334,13 +336,13 @@ class Builder:
             if word == "block":
                 self._needs_newer(name, "span[block]")
             if word in seen:
-                self.fail(name, f"{word} is given twice", f"one {word}")
+                self.fail(name, f"{word} is given twice: give it once")
             if seen:
                 self._notes.append(f"span: {next(iter(seen))} is replaced by {word}, which is last")
             seen[word] = name
             values = [token for token in rest if token.type == "WORD"]
             if not values:
-                self.fail(name, f"{word} needs a value", f"{word}=…")
+                self.fail(name, f"{word} has no value", f"{word}=1")
             result = {"hosts": self._hosts, "ptile": self._ptile, "block": self._block}[word](
                 values
             )
@@ -348,7 +350,7 @@ class Builder:
 
     def _hosts(self, values: Sequence[Token]) -> Span:
         if str(values[0]) not in ("1", "-1") or len(values) > 1:
-            self.fail(values[0], f"hosts={values[0]} is not valid", "hosts=1 or hosts=-1")
+            self.fail(values[0], f"hosts must be 1 or -1, not {values[0]}")
         return Span(hosts=int(values[0]))
 
     def _ptile(self, values: Sequence[Token]) -> Span:
@@ -357,20 +359,20 @@ class Builder:
         by_name: dict[str, int] = {}
         for name, count in zip(pairs[::2], pairs[1::2], strict=True):
             if str(name) in by_name:
-                self.fail(name, f"{name} has two values", "each type or model once")
+                self.fail(name, f"ptile of {name} is given twice: give it once")
             by_name[_unquote(str(name))] = self._positive(count, f"ptile of {name}")
-        ptile = None if own_limit else self._positive(default, "ptile", " or '!' with its quotes")
+        ptile = None if own_limit else self._positive(default, "ptile", ", or '!' in quotes")
         return Span(ptile=ptile, ptile_max=own_limit, ptile_by=tuple(by_name.items()))
 
     def _block(self, values: Sequence[Token]) -> Span:
         if len(values) > 1:
-            self.fail(values[1], "block must be one number for all hosts", "block=4")
+            self.fail(values[1], f"block must be one number, not {len(values)}", "block=4")
         return Span(block=self._positive(values[0], "block"))
 
     def _positive(self, token: Token, what: str, more: str = "") -> int:
         word = str(token)
         if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
-            self.fail(token, f"{what} cannot be {word}", f"a whole number of at least 1{more}")
+            self.fail(token, f"{what} must be a whole number of 1 or more{more}, not {word}")
         return int(word)
 
     def cu(self, tree: Tree[Any]) -> Cu:
@@ -381,7 +383,7 @@ class Builder:
             name, *rest = item.children
             word = str(name)
             if word in found:
-                self.fail(name, f"{word} is given twice", f"one {word}")
+                self.fail(name, f"{word} is given twice: give it once")
             value = next((token for token in rest if token.type == "WORD"), None)
             places[word] = name
             if self._in_term and word in ("balance", "excl"):
@@ -401,7 +403,7 @@ class Builder:
         word = str(name)
         if word in ("balance", "excl"):
             if value is not None:
-                self.fail(value, f"{word} takes no value", f"{word} alone")
+                self.fail(value, f"{word} takes no value: remove '{value}'")
             return True
         keys = ("type", "pref", "maxcus", "usablecuslots", "balance", "excl")
         if word not in keys:
@@ -410,17 +412,17 @@ class Builder:
             )
         if value is None:
             counts = word in ("maxcus", "usablecuslots")
-            self.fail(name, f"{word} needs a value", f"{word}={'number' if counts else '…'}")
+            self.fail(name, f"{word} has no value", f"{word}={'number' if counts else '…'}")
         if word == "type":
             return _unquote(str(value))
         if word == "pref":
             if str(value) not in _PREFERENCES:
-                self.fail(value, f"pref cannot be {value}", "config, maxavail, minavail or bestfit")
+                self.fail(value, f"unknown pref '{value}'", "config, maxavail, minavail or bestfit")
             if str(value) == "bestfit":
                 self._needs_newer(value, "pref=bestfit")
             return str(value)
         if word == "usablecuslots":
-            return 0 if str(value) == "0" else self._positive(value, word, ", or 0: no minimum")
+            return 0 if str(value) == "0" else self._positive(value, word, ", or 0 for no minimum")
         return self._positive(value, word)
 
 
@@ -514,11 +516,11 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         turned = _STRING_RIGHT.search(body[:position].rstrip())
         if turned is not None:
             value, sign, name = turned.groups()
-            what = f"the string {name} is on the left of the comparison"
+            what = f"the resource {name} is on the right"
             return _error(what, body, turned.start(3), name, f"{name}{mirrored(sign)}{value}")
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:
-            what = f"'{unequal.group()}' is not a comparison"
+            what = f"unknown comparison '{unequal.group()}'"
             return _error(what, body, unequal.start(), unequal.group(), "'!='")
     for amount in _AMOUNT.finditer(body) if start == "rusage" else ():
         name, sign, number = amount.groups()
@@ -628,7 +630,7 @@ def parse(
 def parse_with_notes(text: str, options: Options) -> Parsed:
     """Return the requirement with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
-        raise ResreqError(f"'{options.unit}' is not a unit of memory", expected=", ".join(UNITS))
+        raise ResreqError(f"unknown unit of memory '{options.unit}'", expected=", ".join(UNITS))
     try:
         check_length(text)
     except ValueError as error:
@@ -683,11 +685,11 @@ def _alone(
     for term in terms(text):
         if term.count == 0:
             raise ResreqError(
-                "a term of a compound requirement needs slots",
+                "a term of the compound requirement has a count of 0",
                 text=text,
                 position=term.at,
                 token="0",
-                expected="a count of at least 1",
+                expected="1 or more",
             )
         try:
             simple = _simple(term.body, options, notes, in_term=True)
@@ -772,7 +774,7 @@ def _with_leading(
 def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
     also = ", its conditions joined by && or ||" if keyword == "select" else ""
     return ResreqError(
-        f"{keyword}[] is given twice",
+        f"section {keyword}[] is given twice",
         text=text,
         position=section.at,
         token=section.keyword or section.body,
@@ -800,11 +802,10 @@ def check_together(simple: Simple, text: str = "", span: SectionText | None = No
     by_name = simple.span is not None and simple.span.ptile_by
     if by_name and not {"type", "model"} & set(simple.same):
         raise ResreqError(
-            "ptile for a host type or model needs same[type] or same[model]",
+            f"ptile of {by_name[0][0]} needs same[type] or same[model]",
             text=text,
             position=span.at if span else None,
             token="span",
-            expected="same[type] or same[model] as well",
         )
 
 

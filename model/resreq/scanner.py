@@ -75,11 +75,10 @@ def skip_quote(text: str, at: int) -> int:
     end = text.find(text[at], at + 1)
     if end < 0:
         raise ResreqError(
-            f"this {text[at]} opens a string that is not closed",
+            f"the string {text[at : at + 30]} has no closing {text[at]}",
             text=text,
             position=at,
             token=text[at],
-            expected=f"a closing {text[at]}",
         )
     return end + 1
 
@@ -96,11 +95,10 @@ def closing(text: str, at: int, pair: str) -> int:
             return place
         place += 1
     raise ResreqError(
-        f"this '{pair[0]}' is not closed",
+        f"{text[at : at + 30]!r} has no closing '{pair[1]}'",
         text=text,
         position=at,
         token=pair[0],
-        expected=f"'{pair[1]}'",
     )
 
 
@@ -118,9 +116,9 @@ def terms(text: str) -> tuple[TermText, ...]:
         if match is None:
             at = place + len(text[place:]) - len(text[place:].lstrip())
             raise ResreqError(
-                "a term of a compound requirement is missing"
-                if at >= len(text)
-                else "this is not a term of a compound requirement",
+                f"{text[at : at + 30]!r} is not a term of a compound requirement"
+                if at < len(text)
+                else "a term of the compound requirement is missing",
                 text=text,
                 position=at,
                 token=text[at : at + 1],
@@ -140,7 +138,7 @@ def terms(text: str) -> tuple[TermText, ...]:
         at = len(text) - len(rest)
         if rest[0] != "+":
             raise ResreqError(
-                "nothing is allowed between or around the terms of a compound requirement",
+                f"{rest[:30]!r} follows a term of a compound requirement",
                 text=text,
                 position=at,
                 token=rest.split(maxsplit=1)[0],
@@ -150,7 +148,7 @@ def terms(text: str) -> tuple[TermText, ...]:
             )
         if count is None:
             raise ResreqError(
-                "only the last term may omit its count",
+                f"term {len(found)} has no count, which only the last term may omit",
                 text=text,
                 position=found[-1].at,
                 token="{",
@@ -232,11 +230,11 @@ def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...
             place = loose = end + 1
         elif char == "]":
             raise ResreqError(
-                "this ']' has no opening '['",
+                f"{text[: place + 1][-30:]!r} has no '[' before its ']'",
                 text=text,
                 position=place,
                 token="]",
-                expected=f"a section such as {_NAMES} opened before it",
+                expected=f"a section such as {_NAMES}",
             )
         else:
             place += 1
@@ -300,7 +298,7 @@ def _check_keyword(text: str, keyword: str, at: int) -> None:
         return
     if not keyword:
         raise ResreqError(
-            "'[' needs the name of a section before it",
+            f"{text[at : at + 30]!r} has no section name before its '['",
             text=text,
             position=at,
             token="[",
@@ -310,14 +308,14 @@ def _check_keyword(text: str, keyword: str, at: int) -> None:
     if glued:
         first = keyword[: -len(glued)]
         raise ResreqError(
-            f"'{keyword}' is not a section",
+            f"unknown section '{keyword}'",
             text=text,
             position=at,
             token=keyword,
             expected=f"a blank between '{first}' and {glued}[…]",
         )
     raise ResreqError(
-        f"'{keyword}' is not a section{nearest(keyword, SECTIONS)}",
+        f"unknown section '{keyword}'{nearest(keyword, SECTIONS)}",
         text=text,
         position=at,
         token=keyword,

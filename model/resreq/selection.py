@@ -68,7 +68,9 @@ class SelectionBuilder:
         rule: str = tree.data
         parts = tree.children
         if depth > MAX_DEPTH:
-            raise ResreqError(f"the selection is nested more than {MAX_DEPTH} levels deep")
+            raise ResreqError(
+                f"the selection is nested more than {MAX_DEPTH} levels deep: use fewer"
+            )
         if rule == "group":
             return self._build(parts[1], depth + 1)
         if rule == "unary":
@@ -107,7 +109,7 @@ class SelectionBuilder:
     def _number(self, token: Token) -> Expression:
         text = str(token)
         if len(text) > 300 or not float(text) < 1e300 or len(plain(float(text))) > 300:
-            self._fail(token, "this number is too long", "at most 300 digits")
+            self._fail(token, f"the number {text[:30]} has more than 300 digits: use fewer")
         odd = text[0] == "." or (text[0] == "0" and text[1:2].isdigit()) or "e" in text.lower()
         if odd and self._options.strict:
             self._fail(token, f"'{text}' is not a number in strict syntax", "a number such as 0.5")
@@ -132,9 +134,7 @@ class SelectionBuilder:
     def _string(self, token: Token) -> Expression:
         text = str(token)[1:-1]
         if self._options.strict and ("\\" in text or not (text.isascii() and text.isprintable())):
-            self._fail(
-                token, "strict syntax has no escapes in strings", "printable ASCII without \\"
-            )
+            self._fail(token, f"strict syntax needs printable ASCII without \\, not {token}")
         return self._place(String(text), token)
 
     def _name(self, token: Token, beside: Expression | None) -> Expression:
@@ -157,20 +157,20 @@ class SelectionBuilder:
             parts[3].start_pos,
         )
         if self._options.strict and spaced:
-            self._fail(name, "there are blanks inside defined( )", f"defined({resource})")
+            self._fail(name, f"defined( {name} ) has blanks", f"defined({name}) in strict syntax")
         if resource in PRODUCTS:
             return Defined(resource)
         if canonical(resource) in BUILTINS:
             self._fail(
                 name,
-                f"defined() does not take the built-in {resource}",
+                f"defined() does not accept the built-in {resource}",
                 "a resource of lsf.shared",
             )
         self._known(name)
         if resource in self._options.vocabulary.dynamic:
             self._fail(
                 name,
-                f"defined() does not take {resource}, a number collected at an interval",
+                f"defined() does not accept the dynamic resource {resource}",
                 "a static resource, a Boolean or a string",
             )
         return Defined(resource)
@@ -181,11 +181,11 @@ class SelectionBuilder:
 
     def _unary(self, sign: Token, operand: Expression) -> Expression:
         kind = self._kind(operand)
-        if kind == "string" or (kind == "text"):
-            self._fail(self._blame(operand, sign), "a string can only be compared", "a comparison")
+        if kind in ("string", "text"):
+            self._fail_string(operand, sign)
         if kind == "boolean" and str(sign) == "-":
             if self._options.strict:
-                self._fail(sign, "a Boolean cannot have '-'", "!, && or ||")
+                self._fail_boolean(operand, sign, sign)
             name = _word(operand)
             self._notes.append(f"-{name} is true where {name} is: write !{name} for not")
         return Unary(str(sign), operand)
@@ -204,14 +204,14 @@ class SelectionBuilder:
         if kind == "text":
             self._fail(
                 self._blame(left, token),
-                "a string is on the left of a comparison",
+                f"the string {_word(left)} is on the left of the comparison",
                 "the resource on the left and the string on the right",
             )
         if kind == "string":
             if not isinstance(right, Name | String | Number):
                 self._fail(
                     token,
-                    f"{_word(left)} is a string",
+                    f"the string {_word(left)} is compared with an expression",
                     "a value, in quotes if it has special characters",
                 )
             return
@@ -219,9 +219,13 @@ class SelectionBuilder:
             value = left.value if isinstance(left, Name) else left.text or plain(left.value)
             turned = f"{_word(right)}{mirrored(str(token))}{value}"
             blamed = self._blame(right, token)
-            self._fail(blamed, f"the string {_word(right)} is on the right", turned)
+            self._fail(blamed, f"the resource {_word(right)} is on the right", turned)
         if kind is not None and other == "text":
-            self._fail(self._blame(right, token), f"{_word(left)} is not a string", "a number")
+            self._fail(
+                self._blame(right, token),
+                f"{_word(left)} is {kind}, so it cannot be compared with {_word(right)!r}",
+                "a number",
+            )
         for part, other_side in ((left, right), (right, left)):
             self._check_fraction(part, other_side)
         self._check_number(left, token, unsure=True)
@@ -231,13 +235,16 @@ class SelectionBuilder:
         """Raise an error unless `part` is a number; unsure: it may be a string resource's value."""
         kind = self._kind(part)
         if kind == "string" or (kind == "text" and not unsure):
-            self._fail(self._blame(part, token), "a string can only be compared", "a number")
+            self._fail_string(part, token)
         if kind == "boolean" and self._options.strict:
-            self._fail(
-                self._blame(part, token),
-                f"{_word(part)} is a Boolean: '{token}' does not apply to it",
-                "!, && or ||",
-            )
+            self._fail_boolean(part, token, self._blame(part, token))
+
+    def _fail_string(self, part: Expression, fallback: Token) -> NoReturn:
+        token = self._blame(part, fallback)
+        self._fail(token, f"the string {token} must be compared", "a comparison such as type==any")
+
+    def _fail_boolean(self, part: Expression, sign: Token, token: Token) -> NoReturn:
+        self._fail(token, f"'{sign}' does not apply to the Boolean {_word(part)}", "!, && or ||")
 
     def _check_fraction(self, part: Expression, value: Expression) -> None:
         """Raise an error for ut above 1, which is probably a percentage."""
@@ -248,8 +255,7 @@ class SelectionBuilder:
     def _check_truth(self, part: Expression) -> None:
         """Raise an error if `part` is a string alone, which is neither true nor false."""
         if self._kind(part) in ("string", "text"):
-            place = self._at[id(part)][1]
-            self._fail(place, f"the string {place} is neither true nor false", "a comparison")
+            self._fail_string(part, self._at[id(part)][1])
 
     def restricted(self, tree: Any) -> Expression:
         """Return the conjunction of ``name``, ``-name`` and ``name=value`` joined by colons.
@@ -266,13 +272,13 @@ class SelectionBuilder:
         kind = self._options.vocabulary.kind(resource)
         if not value:
             if kind == "string":
-                self._fail(name, f"{resource} is a string", f"{resource}=value")
+                self._fail(name, f"the string {resource} has no value", f"{resource}=value")
             return Unary("!", Name(resource)) if minus else Name(resource)
         word = value[1]
         if minus:
-            self._fail(parts[0], "'-' and a value exclude each other", f"{resource}={word}")
+            self._fail(parts[0], f"-{resource} has the value {word}", f"{resource}={word}")
         if kind == "boolean":
-            self._fail(word, f"the Boolean {resource} cannot have a value", resource)
+            self._fail(word, f"the Boolean {resource} has the value {word}", resource)
         text = str(word)
         readable = _NUMBER.fullmatch(text) is not None and len(text) < 300
         if kind != "string" and readable and abs(float(text)) < 1e300:
@@ -284,7 +290,7 @@ class SelectionBuilder:
         if _SIZE.fullmatch(text) and resource in _SIZED:
             return Binary(">=", Name(resource), self._size(word, Name(resource)))
         if kind == "numeric":
-            self._fail(word, f"{resource} is a number, '{text}' is not", "a number")
+            self._fail(word, f"{resource} must be a number, not '{text}'")
         return Binary("==", Name(resource), self._text_value(resource, word))
 
     def _text_value(self, resource: str, word: Token) -> Expression:

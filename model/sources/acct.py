@@ -79,7 +79,7 @@ class SacctTable:
         """
         cells = line.strip("\n").split("|")
         if len(cells) < len(self.names):
-            raise ValueError(f"has {len(cells)} columns; the first line has {len(self.names)}")
+            raise ValueError(f"must have {len(self.names)} columns as line 1 has, not {len(cells)}")
         row = dict(zip(self.names, (cell.strip() for cell in cells), strict=False))
         shown = row.get("jobid") or row.get("jobidraw", "")
         found = _ID.fullmatch(shown)
@@ -365,7 +365,7 @@ class Fields:
     def text(self, name: str) -> str:
         """Return the next field."""
         if not self.more:
-            raise ValueError(f"the record has no {name} (it has {len(self._words)} fields)")
+            raise ValueError(f"the record has no {name}, only {len(self._words)} fields")
         self._at += 1
         return self._words[self._at - 1]
 

@@ -119,7 +119,7 @@ class FinishedJobs(Sequence[FinishedJob]):
         except OverflowError:
             del self._hosts[self._first_host[-1] :], self._slots[self._first_host[-1] :]
             raise ValueError(
-                f"job {number} has a number of more than 64 bits, which LSF does not write"
+                f"job {number}: each number must have at most 64 bits, as LSF writes them"
             ) from None
         self._numbers.append(row[0])
         self._indices.append(row[1])

@@ -12,7 +12,7 @@ from typing import IO, TypeVar, cast
 
 from ..errors import InputError, Problem, unreadable
 from ..formats.reading import GZIP, begins_as_log, opened
-from ..input_limits import limits
+from ..input_limits import limits, too_many
 
 _Number = TypeVar("_Number", int, float)
 #: First bytes of files compressed by programs other than gzip.
@@ -81,8 +81,7 @@ def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -
         total += len(line)
         counted += max(len(line), _LEAST)
         if len(line) > longest:
-            message = f"a line has more than {longest:,} bytes (--max-line)"
-            raise InputError([Problem(message, source, number)])
+            raise InputError([Problem(too_many("bytes", "line"), source, number)])
         if taken is not None and (wrong := _swells(total, counted, taken)):
             raise InputError([Problem(wrong, source, number)])
         if number == 1:
@@ -99,9 +98,9 @@ def _swells(total: int, counted: int, taken: Callable[[], int]) -> str:
     """
     most, ratio = limits().unpacked, limits().ratio
     if total > most:
-        return f"unpacks to more than {most:,} bytes (--max-unpacked)"
+        return too_many("bytes when unpacked", "unpacked")
     if counted > _ALWAYS and counted > ratio * taken():
-        return f"unpacks to more than {ratio:,} times its size (--max-ratio)"
+        return f"unpacks to more than {ratio:,} times its size: raise --max-ratio"
     return ""
 
 
@@ -126,7 +125,7 @@ def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputE
 def check_records(number: int, source: str) -> None:
     """Raise InputError if a log has more records than allowed."""
     if number > limits().jobs:
-        raise InputError([Problem(f"has more than {limits().jobs:,} records (--max-jobs)", source)])
+        raise InputError([Problem(too_many("records", "jobs"), source)])
 
 
 class BadRecords:

@@ -196,7 +196,7 @@ def amount_of(value: Any) -> float | None:
     """MB of an amount that there is; None if none is set; ValueError for no limit."""
     found = megabytes(value)
     if found is not None and math.isinf(found):
-        raise ValueError("an unlimited amount is not allowed")
+        raise ValueError(f"must be a limited amount such as 4000M, not {value!r}")
     return found
 
 
@@ -309,7 +309,9 @@ def host_list(value: Any) -> tuple[str, ...]:
                 for place, piece in enumerate(pieces)
             ]
             if math.prod(map(len, choices)) > MAX_HOSTS:
-                raise ValueError(f"{part[:80]!r} expands to more than {MAX_HOSTS:,} nodes")
+                raise ValueError(
+                    f"{part[:80]!r} expands to more than {MAX_HOSTS:,} nodes: use fewer"
+                )
             names = ("".join(parts) for parts in product(*choices))
         found.extend(names)
     return tuple(found)
@@ -328,6 +330,6 @@ def _numbers(listed: str, part: str) -> Iterable[str]:
             raise ValueError(f"{part[:80]!r} is not a list of nodes such as n[1-3,7]")
         first, last = found[1], found[2] or found[1]
         if int(last) - int(first) >= MAX_HOSTS:
-            raise ValueError(f"{part[:80]!r} expands to more than {MAX_HOSTS:,} nodes")
+            raise ValueError(f"{part[:80]!r} expands to more than {MAX_HOSTS:,} nodes: use fewer")
         for index in range(int(first), int(last) + 1):
             yield str(index).zfill(len(first))

@@ -280,9 +280,7 @@ class _SwfLines:
         """Return indices of jobs without any recorded submission, which are malformed."""
         found = [place for place in places if table["submit"][place] == _LATER_BURST]
         for place in found:
-            error = ValueError(
-                "submit time -1 on every line of this job: one line must have a time of 0 or more"
-            )
+            error = ValueError("one line of the job must have a submit time of 0 or more, not -1")
             self._bad.add(malformed(error, self._source, self._at_line[place]))
         return found
 

@@ -110,10 +110,10 @@ def remarks_on(log: Workload) -> tuple[str, ...]:
 
 def nothing_to_replay(log: Workload) -> InputError:
     """Return the error for a log without a job that can be replayed, with a remedy."""
-    why = "; ".join(_left_out(log.left_out)) or "it holds none"
+    why = "; ".join(_left_out(log.left_out)) or "the log has no jobs"
     if NO_REQUEST in log.left_out:
         why += "; --default-limit 12h (or 2x, twice the run time) stands in for requested times"
-    return InputError([Problem(f"no job of this log can be replayed: {why}", log.source)])
+    return InputError([Problem(f"no job of the log can be replayed: {why}", log.source)])
 
 
 def hosts_of_slots(count: int, slots: int) -> tuple[Host, ...]:
@@ -217,7 +217,7 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
     """
     log = AcctJobs.of(jobs, cluster=cluster)
     if not log:
-        raise InputError("no job of these records ever started: there is nothing to replay")
+        raise InputError("no job of these records ever started: give a log of jobs that started")
     base = cluster or _seen(log.records())
     queues = {queue.name for queue in base.queues}
     unknown = sorted({job.queue for job in log.records()} - queues)
@@ -320,7 +320,7 @@ def _text(path: Path, source: str) -> str:
     try:
         return file_bytes(path, source).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError([Problem("is not UTF-8 text", source)]) from None
+        raise InputError([Problem("must be UTF-8 text: save the file as UTF-8", source)]) from None
 
 
 def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:

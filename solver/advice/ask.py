@@ -623,7 +623,7 @@ def _limit(text: str) -> int:
 
 def _name(text: str) -> str:
     if not text:
-        raise ValueError("must be names such as a,b, not an empty one")
+        raise ValueError("must be names such as a,b, not an empty name")
     return text
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...model.display import HOUR, data_of, with_stamps
-from ...model.errors import InputError, nearest
+from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.job_table import JobTable
 from ...model.objective import ObjectiveName, objective_named
@@ -559,10 +559,7 @@ def _requested(instance: Instance, methods: bool | Collection[str] | None) -> tu
         return COMPARED if methods else ()
     for name in methods:
         if name not in COMPARED:
-            raise InputError(
-                f"methods: unknown method {name!r}{nearest(str(name), COMPARED)}; there are "
-                f"{', '.join(COMPARED)}"
-            )
+            raise UnknownNameError.among("method", name, COMPARED)
     return tuple(name for name in COMPARED if name in methods)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...model.display import MINUTE, data_of, duration_text, some, with_stamps
 from ...model.duration import expected_finish
-from ...model.errors import InputError, Problem
+from ...model.errors import InputError, Problem, wrong_clock
 from ...model.instance import Instance
 from ...model.job import Job
 from ..accuracy.measures import Accuracy, accuracy
@@ -59,10 +59,7 @@ class LoggedFacts:
         zero = clock_offset(log.epoch, instance)
         last = log.last + zero
         if last <= instance.now:
-            wrong = (
-                "ends before the instance's now, so it has no later events: give a log of a "
-                "later time"
-            )
+            wrong = "ends before the instance's now: give a log of a later time"
             raise InputError([Problem(wrong, source)])
         here = {job.id: job for job in _jobs_of(instance)}
         running = {run.job.id for run in instance.running}
@@ -98,11 +95,7 @@ class LoggedFacts:
 def _check_clocks(instance: Instance, log: LoggedRuns, source: str) -> None:
     if (log.epoch is None) == (instance.origin is None):
         return
-    kinds = ("have no date", "are dates")
-    wrong = (
-        f"its times {kinds[log.epoch is not None]}, those of the instance "
-        f"{kinds[instance.origin is not None]}: give the log of the cluster of the instance"
-    )
+    wrong = wrong_clock(instance.origin is not None, "the instance")
     raise InputError([Problem(wrong, source)])
 
 

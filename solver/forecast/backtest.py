@@ -182,8 +182,8 @@ def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
     waited = waited[waited >= LEARNT * len(replayed.log)]
     if not len(waited):
         raise InputError(
-            f"{replayed.log.source or 'the log'}: no job waited longer than {SHORT_WAIT} s "
-            f"after the first quarter of the log: no job can be forecast"
+            f"{replayed.log.source or 'the log'}: no job after the first quarter waited longer "
+            f"than {SHORT_WAIT} s: give a log with waiting jobs"
         )
     names = keys_of(map(str, replayed.log.job[waited].tolist()))
     order = np.argsort(uniforms(seed, "asked", names, 1)[:, 0], kind="stable")
@@ -237,7 +237,7 @@ def backtest(
     answer.
     """
     if jobs < 1 or samples < 1 or workers < 1:
-        raise InputError("jobs, samples and workers of a backtest are at least 1 each")
+        raise InputError(f"{jobs=}, {samples=}, {workers=}: each must be 1 or more")
     rows = sampled_rows(replayed, jobs, seed)
     found: list[list[float]] = []
     tasks = ((row, samples, seed) for row in rows.tolist())

@@ -106,9 +106,7 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     source = str(path)
     ended, epoch, remarks = _read(Path(path), keep_going)
     if not ended:
-        raise InputError(
-            [Problem("the log contains no finished jobs: run times cannot be estimated", source)]
-        )
+        raise InputError([Problem("has no finished jobs: give a log of finished jobs", source)])
     same_clock = instance.origin is not None and epoch is not None
     shift = clock_offset(epoch, instance)
     if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):
@@ -119,7 +117,7 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     if len(others) < len(known):
         remarks += (f"{source}: {_of_it(len(known) - len(others))}",)
     if known and not others:
-        wrong = "all its finished jobs are pending or running in the instance: give an older log"
+        wrong = "all finished jobs are pending or running in the instance: give an older log"
         raise InputError([Problem(wrong, source)])
     if not known:
         wrong = "no job of this log had finished by the instance's now: give a log of earlier jobs"
@@ -300,10 +298,7 @@ def read_recorded(
     """
     ended, remarks = read_ended(Path(path), keep_going)
     if not any(item.job.run_limit for item in ended):
-        wrong = (
-            "no finished job of this log has a run limit (bsub -W), which the policies of a "
-            "pool need"
-        )
+        wrong = "no finished job has a run limit (bsub -W): give a log with run limits"
         raise InputError([Problem(wrong, str(path))])
     ended = sorted(ended, key=lambda item: (item.job.submit, _place(item.job.id), item.job.id))
     workload, names = numbered(

@@ -31,7 +31,7 @@ from ..replay import (
     require_different,
 )
 from ..replay.engine import ScheduleAfter
-from ..replay.session import is_strict_fcfs
+from ..replay.session import INCOMPLETE, is_strict_fcfs
 from ..scheduler.metrics import SHORT
 from .backtest import (
     JOBS,
@@ -354,7 +354,7 @@ def backtest(
     if not result.complete:
         if event.is_set():
             raise Cancelled(when=UNANSWERED)
-        raise InputError("the replay was stopped before its end: resume it first")
+        raise InputError(INCOMPLETE)
     past = Replayed.of(result, names)
     tell = _progress(questions, on_progress)
     try:

@@ -770,7 +770,7 @@ def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
     if not _is_whole(calibrate) or calibrate < 1:
         raise InputError(f"calibrate must be a whole number of 1 or more, not {calibrate!r}")
     if calibration != UNCALIBRATED:
-        raise InputError("calibrate finds the factors that calibration has: give one of them")
+        raise InputError("calibrate and calibration are both given: give one of them")
 
 
 def run_by(world: ForwardWorld) -> str:

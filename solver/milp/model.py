@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pulp
 
-from ...model.errors import SlotwiseError
+from ...model.errors import SlotwiseError, missing_package
 from ..availability.demand import Availability, Demand, TermDemand, UnitDemand, runs_at
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, Alternative, IntArray, Per, Use
@@ -75,7 +75,7 @@ def solve(
 def _cbc(problem: pulp.LpProblem, limit: float | None, nodes: int | None) -> Outcome:
     command = pulp.PULP_CBC_CMD(msg=False, timeLimit=limit, maxNodes=nodes, threads=1, gapRel=0)
     if not command.available():
-        raise SlotwiseError("no solver for the integer program: pip install 'slotwise[highs]'")
+        raise SlotwiseError(missing_package("a solver", "integer programs", "highs"))
     problem.solve(command)
     if problem.sol_status == pulp.LpSolutionOptimal:
         value = float(pulp.value(problem.objective) or 0.0)

@@ -263,12 +263,10 @@ class Planner:
             raise UnknownNameError.among("method", method, get_args(Method))
         check_margin(margin)
         if tolerance is not None and (type(tolerance) is not int or tolerance < 0):
-            raise InputError(
-                f"tolerance is {tolerance!r}: give whole seconds of 0 or more, or None"
-            )
+            raise InputError(f"tolerance must be 0 or more seconds, or None, not {tolerance!r}")
         if tolerance is not None and has_policy(instance):
             raise InputError(
-                "tolerance: not supported with fairshare, host partitions or slot pools"
+                "tolerance is not supported with fairshare, host partitions or slot pools"
             )
         self.method: Method = method
         self._options = {"objective": objective, "time_limit": time_limit, "effort": effort}

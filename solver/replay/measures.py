@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.errors import InputError
+from ...model.errors import InputError, UnknownNameError
 from ...model.workload import Ints
 from ..scheduler.metrics import SHORT, bounded_slowdown
 
@@ -54,7 +54,7 @@ class Measuring:
                 raise InputError(f"{name} must be {least} or more seconds, not {value!r}")
         for kind in self.by:
             if kind not in GROUPS:
-                raise InputError(f"unknown group {kind!r}; choose from {', '.join(GROUPS)}")
+                raise UnknownNameError.among("group", kind, GROUPS)
 
 
 @dataclass(frozen=True, slots=True)

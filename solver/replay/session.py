@@ -63,7 +63,7 @@ def require_different(policies: Iterable[Policy]) -> None:
     names = [policy_name(policy) for policy in policies]
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise InputError(f"policy {name!r} is given twice; names must be unique")
+            raise InputError(f"policy {name!r} is given twice: give each policy a name of its own")
 
 
 def engine_of(policy: Policy) -> type[Engine]:
@@ -81,6 +81,7 @@ def engine_of(policy: Policy) -> type[Engine]:
     return ordered(found)
 
 
+INCOMPLETE = "the replay was stopped before its end: resume the replay first"
 _STRIDE = 256  # Number of events between two checks of the stop flag.
 
 
@@ -158,7 +159,7 @@ class ReplayResult(OneLine):
         Raises InputError if the replay was stopped.
         """
         if not self.complete:
-            raise InputError("the replay was stopped before its end; resume it to write it")
+            raise InputError(INCOMPLETE)
         return PoolSchedule(self.workload, self.arrival, self.start, self.procs, self.policy)
 
     def to_swf(self) -> str:
@@ -251,7 +252,7 @@ class Replay:
     ) -> None:
         engine = engine_of(policy)
         if schedule_after not in (None, "event", "timestamp"):
-            raise InputError(f"schedule after '{schedule_after}'; choose event or timestamp")
+            raise InputError(f"schedule_after must be event or timestamp, not {schedule_after!r}")
         self.own_policy = None if isinstance(policy, str) else policy
         self.policy = policy_name(policy)
         self.procs = machine_size(workload, procs)
@@ -273,12 +274,12 @@ class Replay:
         Raises InputError if the workload or the policy is another one.
         """
         if policy is not None and policy.name != checkpoint.policy:
-            message = f"the checkpoint is of policy {checkpoint.policy}, not {policy.name}"
+            message = f"has policy {checkpoint.policy}, not {policy.name}: give the original one"
             raise InputError([Problem(message, source)])
         again = policy or checkpoint.policy
         session = cls(workload, again, checkpoint.procs, checkpoint.schedule_after)
         if session.workload.digest() != checkpoint.digest:
-            message = f"the checkpoint belongs to another log than {workload.source or 'this one'}"
+            message = "belongs to another log: give the original one"
             raise InputError([Problem(message, source)])
         with taking_over(source):
             session._engine.restore(checkpoint.state)
@@ -386,9 +387,9 @@ def outcome_of(result: ReplayResult, fcfs: ReplayResult | None = None) -> Replay
     """Return the columns that are measured; fcfs as for :func:`measure`."""
     log = result.workload
     if not len(log):
-        raise InputError(f"{log.source or 'the workload'}: no job that can be replayed")
+        raise InputError(f"{log.source or 'the workload'}: has no job to replay: give another log")
     if not result.complete:
-        raise InputError("the replay was stopped before its end; resume it to measure it")
+        raise InputError(INCOMPLETE)
     reference = fcfs or strict_fcfs(result)
     return ReplayedJobs(
         procs=result.procs,

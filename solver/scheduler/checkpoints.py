@@ -268,10 +268,10 @@ def _session(
     source: str,
 ) -> Session:
     if saved["instance"] != digest(instance, sorted(changes, key=lambda change: change.time)):
-        raise InputError([Problem("made from another instance or other changes", source)])
+        raise InputError([Problem("belongs to another instance: give the original one", source)])
     settings = Settings(**saved["settings"])
     if min(settings.top, settings.cycle, settings.margin, settings.effort) < 0:
-        raise ValueError("top, cycle, margin and effort must be 0 or more")
+        raise ValueError(f"top, cycle, margin and effort must be 0 or more in {saved['settings']}")
     session = Session(
         instance,
         settings,

@@ -344,11 +344,11 @@ def settings_for(
     if top is None:
         top = looking_ahead(instance)
     if top < 1:
-        raise InputError(f"top must be a positive number of jobs, not {top}")
+        raise InputError(f"top must be 1 job or more, not {top}")
     if cycle is None:
         cycle = instance.params.mbd_sleep_time
     if cycle < 0:
-        raise InputError(f"a cycle takes a positive number of seconds, not {cycle}")
+        raise InputError(f"cycle must be 0 seconds or more, not {cycle}")
     return Settings(
         reservation, top, cycle, named and instance.reserve_cycles is None, effort, skip_idle
     )

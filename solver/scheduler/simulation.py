@@ -681,8 +681,8 @@ def horizon(instance: Instance, until: int | str | None) -> int | None:
             raise InputError(f"until: {error}") from error
     if until is not None and until < instance.now:
         raise InputError(
-            f"until second {until}: the simulation begins at second {instance.now}; "
-            "a time like 7d counts from there"
+            f"until must be second {instance.now} or later, at which the simulation begins, not "
+            f"{until}"
         )
     return until
 

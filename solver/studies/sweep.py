@@ -480,7 +480,7 @@ def _site(case: Case) -> Instance | None:
             continue
         check_inside(name)
         if not os.path.isfile(name):
-            raise InputError([Problem("no such file", name)])
+            raise InputError([Problem("must be an existing file", name)])
     return None if case.site is None else load(case.site)
 
 

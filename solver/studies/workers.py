@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
-from ...model.errors import InputError, UnknownNameError
+from ...model.errors import InputError, UnknownNameError, missing_package
 from ..processes import WorkerPool
 from .run import Stop
 
@@ -149,9 +149,8 @@ LOOPBACK = "127.0.0.1:8787"
 PATIENCE = 10
 #: How often Dask tries a task again that failed for a reason of its own.
 RETRIES = 3
-MISSING = (
-    "a Dask cluster needs the packages dask, distributed and dask-jobqueue, which are not "
-    "installed: pip install 'slotwise[cluster]', or leave out --scheduler and --jobqueue"
+MISSING = missing_package(
+    "dask, distributed and dask-jobqueue", "--scheduler and --jobqueue", "cluster"
 )
 
 

@@ -108,7 +108,7 @@ def test_since_counts_back_from_the_last_poll_or_from_a_stamp(store: Path):
     [
         (["--since", "yesterday"], "--since: must be a time such as 2h"),
         (["--log", "notes"], "notes: is not a log (SWF, lsb.acct, sacct -P or lsb.events)"),
-        (["--log", "log.swf"], "its times have no date, those of the store are dates"),
+        (["--log", "log.swf"], "times must be dates, as in the store"),
         (["-o", "table.xls"], "must be a name that ends in one of .csv"),
     ],
 )

@@ -91,7 +91,7 @@ def test_the_same_record_for_programs() -> None:
     [
         (
             ("--methods", "gredy"),
-            "unknown method 'gredy' (did you mean 'greedy'?); there are greedy, ",
+            "unknown method 'gredy' (did you mean 'greedy'?): use one of greedy, ",
         ),
         (("--methods", "greedy,,"), "unknown method ''"),
         (("--methods", "greedy", "--configured"), "give one of them"),

@@ -283,8 +283,8 @@ def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
     assert ".png or .svg" in str(found.exception)
     empty = tmp_path / "empty.swf"
     empty.write_text("; MaxProcs: 4\n")
-    assert "no job can be forecast" in str(_run("backtest", empty).exception)
-    assert "the log contains no finished jobs" in str(_forecast(moment, empty).exception)
+    assert "give a log with waiting jobs" in str(_run("backtest", empty).exception)
+    assert "has no finished jobs" in str(_forecast(moment, empty).exception)
 
 
 def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
@@ -303,9 +303,9 @@ def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [
-        (("--by=99999999999999999999",), "--by: 99999999999999999999 is too large a number"),
-        (("--by=-1",), "--by: '-1' is before now"),
-        (("--by=-2h",), "--by: '-2h' is before now"),
+        (("--by=99999999999999999999",), "--by: must be at most "),
+        (("--by=-1",), "--by: must be now or later, not '-1'"),
+        (("--by=-2h",), "--by: must be now or later, not '-2h'"),
     ],
 )
 def test_moments_that_are_refused(moment, log, more, wrong):

@@ -139,10 +139,10 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             "import has no command 'slrum' (did you mean 'slurm'?) (`slotwise im",
         ),
         (("import", "compare"), "import has no command 'compare': `slotwise compare` (`slotwise"),
-        (("schema", "x", "-h"), "`slotwise schema` is `slotwise check --schema` now"),
+        (("schema", "x", "-h"), "`slotwise schema` was renamed: use `slotwise check --schema`"),
         (
             ("verify", "a", "b"),
-            "`slotwise verify` is `slotwise score --snapshot FILE --log LOG` now",
+            "`slotwise verify` was renamed: use `slotwise score --snapshot FILE --log LOG`",
         ),
         (("slurm", "x"), "there is no command 'slurm': `slotwise import slurm` (`slotwise --help`"),
         (("--debug", "x\x1b[31m"), "there is no command 'x"),

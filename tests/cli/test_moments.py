@@ -131,10 +131,10 @@ def test_arguments_where_lsf_takes_them() -> None:
         (["busers", "usr"], "unknown user 'usr' (did you mean 'user'?)"),
         (["bhist", "job9"], "unknown job 'job9' (did you mean 'job"),
         (["blimits", "x"], "unknown limit 'x'"),
-        (["bjobs", "--reservations", "2"], "--reservations: needs --at"),
+        (["bjobs", "--reservations", "2"], "--reservations needs --at"),
         (
             ["bjobs", "--at", "1h", "--no-cycle"],
-            "--cycle and --no-cycle apply to the instance's now",
+            "--cycle and --no-cycle apply only to the instance's now",
         ),
     ],
 )

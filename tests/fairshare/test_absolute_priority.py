@@ -187,7 +187,7 @@ WRONG = {
     "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 0h]]": "GRACE_PERIOD of MEM must be 1s or more, not '0h'",
     "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 3d]]": "must be a time like 10h, 10m or 10s",
     "WEIGHT[[SIZE, 1]]": "unknown factor 'SIZE'",
-    "WEIGHT[[ADMIN, 1]]": "bmod -aps gives it",
+    "WEIGHT[[ADMIN, 1]]": "set ADMIN with bmod -aps",
     "WEIGHT[[MEM, x]]": "WEIGHT of MEM must be a number",
     "WEIGHT[[MEM, 1] [MEM, 2]]": "WEIGHT has MEM twice",
     "WEIGHT[[MEM, 1]] WEIGHT[[PROC, 1]]": "WEIGHT is given twice",
@@ -231,7 +231,7 @@ def test_a_queue_is_in_one_group_and_in_no_other_order() -> None:
     crossing = Queue("x", 9, user_shares=(("ann", 1),), fairshare_queues=("shared",))
     assert "write QUEUE_GROUP instead of FAIRSHARE_QUEUES" in refusal(one, shared, crossing)
     ordered = replace(one, dispatch_order="QUEUE")
-    assert "DISPATCH_ORDER=QUEUE: a queue cannot have both" in refusal(ordered, shared)
+    assert "DISPATCH_ORDER=QUEUE: remove one of them" in refusal(ordered, shared)
     partition = HostPartition("hp", ("A",), (("ann", 1),))
     told = refusal(one, shared, partitions=(partition,))
     assert "cannot be used together with host-partition fairshare" in told
@@ -253,7 +253,7 @@ def test_what_has_no_effect_is_named() -> None:
     for text in (
         *("counts as 0, because the queue has no FAIRSHARE", "factor RSRC counts as 0"),
         *("LIMIT of MEM has no effect", "FAIRSHARE_QUEUES is ignored"),
-        *("its own APS_PRIORITY is ignored", "QUEUE_GROUP has no effect"),
+        *("APS_PRIORITY is ignored", "QUEUE_GROUP has no effect"),
         *("falls inside 3-9", "JOB_PRIORITY_OVER_TIME has no effect", "admin=1 has no effect"),
     ):
         assert text in told

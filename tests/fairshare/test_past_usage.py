@@ -240,7 +240,7 @@ def test_a_groups_numbers_are_those_of_all_below_it() -> None:
         ("{policy: Q2, account: z}", "policy", "'Q2'"),
         ("{policy: q, account: z, stamp: 5}", "stamp", "5 s after"),
         ("{policy: q, account: z, cpu_time: -1}", "cpu_time", "must be 0 or more, not -1"),
-        ("{policy: q, account: z}\n  - {policy: q, account: z}", "account", "already"),
+        ("{policy: q, account: z}\n  - {policy: q, account: z}", "account", "is given twice"),
     ],
 )
 def test_usage_that_cannot_be(entry: str, path: str, says: str) -> None:

@@ -160,8 +160,8 @@ def test_a_queue_is_in_one_set():
         "queues[2].FAIRSHARE_QUEUES: unknown queue 'nigth' (did you mean 'night'?)",
         "queues[2].FAIRSHARE_QUEUES: priority 2 of queue short falls inside 1-6, the range of the "
         "cross-queue set of priority: move it outside or set DISPATCH_ORDER=QUEUE",
-        "queues[4].FAIRSHARE_QUEUES: queue bare has FAIRSHARE_QUEUES but no FAIRSHARE: "
-        "the master queue defines the shares",
+        "queues[4].FAIRSHARE_QUEUES: queue bare has FAIRSHARE_QUEUES: also set "
+        "FAIRSHARE in the queue",
     ]
 
 
@@ -173,7 +173,7 @@ def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning():
     )
     assert messages(problem) == []
     assert warnings(problem) == [
-        "queues[1].FAIRSHARE: queue short: its own FAIRSHARE is ignored, and that of normal applies"
+        "queues[1].FAIRSHARE: queue short: FAIRSHARE is ignored, FAIRSHARE of queue normal applies"
     ]
 
 
@@ -193,7 +193,8 @@ def test_lists_of_shares():
         "member",
         "user_groups[0].USER_SHARES: 'y' is not a member of the group",
         "user_groups[2]: user group 'inner' is defined twice: define each group once",
-        "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs at least one share assignment",
+        "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs a share assignment "
+        "such as [default,1]",
         "queues[1].FAIRSHARE: 'ann' has 0 shares: number_shares must be a positive integer",
         "queues[1].FAIRSHARE: 'default' and 'others' both denote the remaining users: keep one",
     ]
@@ -229,7 +230,9 @@ def test_groups_within_groups_are_followed_to_any_depth():
         UserGroup("g0", ("u",), (("u", 1),)),
         *(UserGroup(f"g{i}", (f"g{i - 1}",), ((f"g{i - 1}", 1),)) for i in range(1, count)),
     )
-    assert "share trees are nested more than 100 deep" in only(replace(problem, groups=trees))
+    assert "share trees are nested more than 100 levels deep" in only(
+        replace(problem, groups=trees)
+    )
 
 
 def test_groups_that_except_each_other_end():
@@ -295,7 +298,7 @@ def test_what_a_pool_refuses(queues, expected):
 def test_what_a_pool_allows():
     assert messages(instance(pool("a", 100), pool("b", 100, user_shares=ALL), pool("c", 0.5))) == []
     assert warnings(instance(pool("a", slot_reserve=5))) == [
-        "queues[0].SLOT_RESERVE: queue a: SLOT_RESERVE should not be used in slot pool P"
+        "queues[0].SLOT_RESERVE: queue a is in slot pool P: remove SLOT_RESERVE"
     ]
     (warning,) = warnings(instance(pool("a"), pool("b", max_slots_in_pool=3)))
     assert "apply only in the first queue of slot pool P" in warning

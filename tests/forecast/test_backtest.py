@@ -89,9 +89,9 @@ def test_a_truth_that_is_not_known_yet_calibrates_nothing(place, later):
 
 
 def test_a_log_where_nobody_waited_is_one_clear_message():
-    with pytest.raises(InputError, match="no job can be forecast"):
+    with pytest.raises(InputError, match="give a log with waiting jobs"):
         backtest(_replayed(_log([(t, 1, 1, 1) for t in range(20)])))
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="each must be 1 or more"):
         backtest(_replayed(LOG, procs=32), jobs=0)
 
 

@@ -60,7 +60,7 @@ def test_terms_of_the_queue_count_too() -> None:
     queue = "queues: [{name: q, RES_REQ: '1*{mem>0} + 2*{mem>1}'}]"
     assert read(queue, "pending: [{id: a}]").pending[0].slots == 3
     told = problems(queue, "pending: [{id: a, slots: 1}]")
-    assert told == ["the terms request 3 slots, -n requests 1: they must agree"]
+    assert told == ["the terms request 3 slots, -n requests 1: give -n 3"]
 
 
 @pytest.mark.behaviour("PLC-08", "PLC-10")

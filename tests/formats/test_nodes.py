@@ -123,7 +123,7 @@ def test_names_of_machines_are_their_own(old: str, new: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("bsub", "says"),
     [
-        ("-n 7 -ext RMS[nodes=3]", "-n 6 would be right"),
+        ("-n 7 -ext RMS[nodes=3]", "give -n 6"),
         ("-n 6 -ext RMS[nods=3]", "did you mean 'nodes'"),
         ("-n 6 -ext nodes=3", r"RMS\[nodes=3\]"),
         ("-n 6 -ext RMS[nodes=3] -R span[ptile=2]", "give one of them"),

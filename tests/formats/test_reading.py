@@ -106,7 +106,7 @@ def test_what_is_read_whole_is_bounded(tmp_path: Path) -> None:
             lambda: stream_bytes(io.BytesIO(b"123456"), str(file)),
             lambda: file_bytes(Path("/dev/zero"), str(file)),
         ):
-            with pytest.raises(InputError, match=r"file: has more than 5 bytes \(--max-text\)"):
+            with pytest.raises(InputError, match=r"file: has more than 5 bytes: raise --max-text"):
                 read()
 
 
@@ -118,6 +118,6 @@ def test_a_file_that_ends_may_be_long_and_a_stream_may_not(tmp_path: Path) -> No
         with opened(file, is_log=begins_as_log) as content:
             assert len(content.read()) == 400
         assert len(digest(file)) == 64
-        for path, most in ((Path("/dev/zero"), "50 bytes .--max-text"),):
+        for path, most in ((Path("/dev/zero"), "50 bytes: raise --max-text"),):
             with pytest.raises(InputError, match=most):
                 digest(path)

@@ -171,7 +171,7 @@ def test_later_bursts_have_no_time_of_submission(tmp_path: Path) -> None:
     assert read.job.tolist() == [1, 2]
     assert (read.submit.tolist(), read.run_time.tolist()) == ([10, 20], [170, 10])
     log.write_text("; MaxProcs: 4\n" + lines[0] + lines[2])
-    with pytest.raises(InputError, match="one line must have a time of 0 or more"):
+    with pytest.raises(InputError, match="must have a submit time of 0 or more"):
         read_swf(log)
     log.write_text("; MaxProcs: 4\n" + burst.format(1, -1, 5, 100, 1))
     with pytest.raises(InputError, match="submit time must be 0 or more, not -"):

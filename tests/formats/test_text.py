@@ -48,7 +48,7 @@ def test_texts(read: Callable[[object], Any], given: object, expected: object) -
 @pytest.mark.parametrize(
     ("read", "given", "message"),
     [
-        (text.run_limit, "8h 2h", "exceeds the maximum"),
+        (text.run_limit, "8h 2h", "must be at most the maximum"),
         (text.run_limit, "1 2 3", "one limit or"),
         (text.processor_limit, "4 2", "must be in ascending order"),
         (text.processor_limit, "1 2 3 4", "must be 'maximum'"),

@@ -102,7 +102,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "negative memory": (LoadReport(10, "h1", {"mem": -1.0}), ".values", "0 or more"),
     "no load": (LoadReport(10, "h1", {}), ".values", "must be values such as"),
     "load of no type": (LoadReport(10, "h1", None), ".values", ""),  # type: ignore[arg-type]
-    "field": (modified(zork=3), ".fields", "no field 'zork'"),
+    "field": (modified(zork=3), ".fields", "'zork' is not a field of a job"),
     "misspelt field": (modified(slot=3), ".fields", "did you mean 'slots'"),
     "another id": (modified(id="q"), ".fields", "'id'"),
     "no fields": (modified(), ".fields", "must be fields of a job such as"),

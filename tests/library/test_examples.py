@@ -130,7 +130,7 @@ def test_the_portal_plans_and_answers(portal: ModuleType) -> None:
         (b"format: slotwise/1\nhosts: [{name: a, slots: -1}]\n", "/plan", "", "must be 0 or more"),
         (b"\xff\xfe", "/plan", "", "must be a mapping"),
         (text_of("headline"), "/ask", "line=-n+-4", "-n"),
-        (text_of("headline"), "/plan", "seconds=-3", "time_limit is -3"),
+        (text_of("headline"), "/plan", "seconds=-3", "time_limit must be None"),
         (text_of("headline"), "/plan", "method=greddy", "greedy"),
     ],
 )

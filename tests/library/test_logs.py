@@ -82,7 +82,7 @@ def test_progress_and_cancelling(log: Path) -> None:
         (lambda log: sw.read_log("no.such.file"), "no.such.file"),
         (lambda log: sw.read_log(log, default_limit="soon"), "^default_limit: must be a time"),
         (lambda log: sw.replay(sw.read_log(log), policy="easyy"), "did you mean 'easy'"),
-        (lambda log: sw.backtest(sw.read_log(log), questions=0), "at least 1 each"),
+        (lambda log: sw.backtest(sw.read_log(log), questions=0), "each must be 1 or more"),
     ],
 )
 def test_bad_calls(log: Path, call: object, wrong: str) -> None:

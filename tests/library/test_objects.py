@@ -235,7 +235,7 @@ def test_an_instance_is_made_of_its_parts() -> None:
         (lambda: sw.instance(None), "hosts: must be a list or a tuple"),  # type: ignore[arg-type]
         (lambda: sw.instance([]), "must have at least one entry"),
         (lambda: sw.instance({"format": "slotwise/1"}), "the key 'hosts' is missing"),
-        (lambda: sw.instance(HEADLINE, pending=[sw.Job("p")]), "takes no other parts"),
+        (lambda: sw.instance(HEADLINE, pending=[sw.Job("p")]), "instance has its own parts"),
         (lambda: sw.instance([sw.Host("a", 1)], now="8h"), "now: must be a whole number"),  # type: ignore[arg-type]
         (lambda: sw.plan("headline.yaml"), "must be an Instance, not str"),  # type: ignore[arg-type]
         (lambda: sw.validate(HEADLINE, None), "must be a Plan or a Simulation, not NoneType"),  # type: ignore[arg-type]

@@ -419,9 +419,9 @@ def test_what_cannot_be_read_back_is_not_written(write: Callable[[sw.Instance], 
     with pytest.raises(sw.InputError, match=r"pending\[0\].slots"):
         write(broken)
     for limit, says in (
-        ({"jobs": 1}, "has more than 1 jobs (--max-jobs)"),
-        ({"text": 50}, "has more than 50 bytes (--max-text)"),
-        ({"hosts": 0}, "has more than 0 hosts (--max-hosts)"),
+        ({"jobs": 1}, "has more than 1 jobs: raise --max-jobs"),
+        ({"text": 50}, "has more than 50 bytes: raise --max-text"),
+        ({"hosts": 0}, "has more than 0 hosts: raise --max-hosts"),
     ):
         with limited(**limit), pytest.raises(sw.InputError) as caught:
             write(sound)

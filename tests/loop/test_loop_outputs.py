@@ -79,7 +79,8 @@ def test_slots_count_while_they_are_held() -> None:
 
 
 @pytest.mark.parametrize(
-    ("until", "says"), [("2x", "must be a duration"), (-1, "begins at second 0"), ("-5m", "begins")]
+    ("until", "says"),
+    [("2x", "must be a duration"), (-1, "must be second 0 or later"), ("-5m", "begins")],
 )
 def test_an_until_that_makes_no_sense(until: int | str, says: str) -> None:
     with pytest.raises(InputError, match=says):
@@ -127,10 +128,10 @@ def test_accounting_records_under_another_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "says"),
     [
-        (["--reservation", "greedy"], "made with --reservation time-based, not greedy"),
-        (["--reservations", "2"], "made with --reservations 1, not 2"),
-        (["--cycle", "30"], "made with --cycle 60, not 30"),
-        (["--until", "1h"], "made with no --until, not 3600"),
+        (["--reservation", "greedy"], "has --reservation time-based, not greedy"),
+        (["--reservations", "2"], "has --reservations 1, not 2"),
+        (["--cycle", "30"], "has --cycle 60, not 30"),
+        (["--until", "1h"], "has no --until, not 3600"),
         (["--cycle-log", "log.jsonl"], "made without --cycle-log"),
     ],
 )

@@ -77,7 +77,7 @@ def test_bad_files_are_refused_before_any_work(small, tmp_path):
     empty = tmp_path / "empty.swf"
     empty.write_text("; MaxProcs: 4\n")
     out = tmp_path / "out.csv"
-    assert "no job that can be replayed" in refused(empty, "--jobs", out)
+    assert "no job to replay" in refused(empty, "--jobs", out)
     assert not out.exists()
     (tmp_path / "dir.csv").mkdir()
     assert "cannot be written" in refused(small, "--jobs", tmp_path / "dir.csv")
@@ -126,9 +126,7 @@ def test_stopped_by_a_signal_and_resumed(tmp_path, signal_after, number, policy)
     assert resumed.exit_code == straight.exit_code == 0
     assert out.read_bytes() == whole.read_bytes()
     assert resumed.stdout == straight.stdout
-    assert f"made with --policy {policy}, not fcfs" in refused(
-        log, "--resume", state, "--policy", "fcfs"
-    )
+    assert f"has --policy {policy}, not fcfs" in refused(log, "--resume", state, "--policy", "fcfs")
 
 
 def test_stopped_without_a_checkpoint(small, tmp_path, signal_after):

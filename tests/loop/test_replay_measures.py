@@ -189,13 +189,13 @@ def test_a_time_counts_from_the_begin_of_the_log(tmp_path: Path) -> None:
         (("--from", "1996-10-01"), "--from: 1996-10-01 is a date, but the log has no date"),
         (("--until", "soon"), "--until: must be a time"),
         (("--from", "500"), "no job is submitted from second 500"),
-        (("--by", "host"), "unknown group 'host'; choose from user, size, queue"),
+        (("--by", "host"), "unknown group 'host': use one of user, size, queue"),
         (("--warm-up", "-1"), "--warm-up: must be a positive time"),
         (("--slowdown-threshold", "fast"), "--slowdown-threshold: must be a duration"),
         (("--warm-up", "1d"), "no job is submitted between warm-up (86400 s)"),
         (("--policy", "easy,esy"), "unknown policy 'esy'"),
         (("--policy", "easy,easy"), "policy 'easy' is given twice"),
-        (("--policy", "easy,fcfs", "--checkpoint", "x"), "--checkpoint: must be one policy, not 2"),
+        (("--policy", "easy,fcfs", "--checkpoint", "x"), "--checkpoint requires one policy, not 2"),
     ],
 )
 def test_bad_choices_are_rejected(log: Path, options: tuple[str, ...], said: str) -> None:

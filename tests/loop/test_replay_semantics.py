@@ -72,7 +72,7 @@ def test_metrics_need_a_finished_replay():
     assert partial.start.tolist() == [0, -1]
     with pytest.raises(InputError, match="stopped before its end"):
         measure(partial)
-    with pytest.raises(InputError, match="no job that can be replayed"):
+    with pytest.raises(InputError, match="no job to replay"):
         measure(replay(Workload.of([], [], [], []), procs=1))
 
 
@@ -80,11 +80,11 @@ def test_bad_arguments_are_refused():
     log = Workload.of([0], [1], [1], [1])
     with pytest.raises(InputError, match="unknown policy 'lifo': use one of fcfs, easy, "):
         replay(log, policy="lifo", procs=1)
-    with pytest.raises(InputError, match="choose event or timestamp"):
+    with pytest.raises(InputError, match="must be event or timestamp"):
         replay(log, procs=1, schedule_after="sometimes")
     with pytest.raises(InputError, match="MaxProcs"):
         replay(log)
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="1 processor or more"):
         replay(log, procs=0)
 
 

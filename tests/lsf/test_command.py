@@ -39,7 +39,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give a directory of LSF configuration, or --example"),
+        ([], "no site is given: give a directory of configuration, or --example"),
         (["nowhere"], "nowhere: cannot be read: No such file or directory"),
         (
             ["conf/lsb.hosts"],

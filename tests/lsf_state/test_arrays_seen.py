@@ -61,7 +61,7 @@ def test_elements_of_rows_are_counted_before_they_are_made(
     code, text = _imported(tmp_path, json.dumps({"COMMAND": "bjobs", "RECORDS": rows}))
     assert code
     assert f"job {names}: " in text
-    assert "more than 25,000 elements of job arrays (--max-elements)" in text
+    assert "more than 25,000 elements of job arrays: raise --max-elements" in text
 
 
 @pytest.mark.behaviour("ARR-04")

@@ -366,5 +366,5 @@ def test_elements_that_are_there_at_one_time_are_counted() -> None:
     lines = [_new(number, 100 + number, name="a[1-60]") for number in (1, 2)]
     records = list(parse_events(lines, BadRecords(), {}))
     assert len(cut(records, None).jobs) == 120
-    with limited(elements=100), pytest.raises(InputError, match="job 2: the log has more"):
+    with limited(elements=100), pytest.raises(InputError, match="job 2: has more than 100"):
         cut(records, None)

@@ -198,7 +198,7 @@ def test_files_have_both_forms_or_say_what_is_right() -> None:
     wanted = sw.loads(DOCUMENT)
     assert sw.loads(sw.dump(wanted)) == wanted
     for old, new in (("start: 1h, ", ""), ('windows: "5:9', 'end: 9h, windows: "5:9')):
-        with pytest.raises(sw.InputError, match="give start and end, or windows"):
+        with pytest.raises(sw.InputError, match="give either start and end, or windows"):
             sw.loads(DOCUMENT.replace(old, new))
 
 

@@ -124,9 +124,9 @@ def test_others_and_all_in_places() -> None:
     [
         (
             "{name: lic, amount: '5@[a b] 9@[b c]'}",
-            "b already has lic: a host has one instance of it",
+            "b has two instances of lic: give each host one",
         ),
-        ("{name: lic, amount: 5}, {name: lic, amount: 1, hosts: a}", "a already has lic"),
+        ("{name: lic, amount: 5}, {name: lic, amount: 1, hosts: a}", "a has two instances of lic"),
         (
             "{name: lic, amount: 5, hosts: a}, {name: lic, amount: 1, hosts: b, static: N}",
             "static must be equal in all instances of lic",

@@ -159,7 +159,7 @@ def _free(
 def test_it_is_a_matter_of_the_time_based_method() -> None:
     instance = sw.load(sw.example("slurm-recorded"))
     for method in ("greedy", "optimal", "milp"):
-        with pytest.raises(sw.InputError, match="whole_nodes: requires the time-based method"):
+        with pytest.raises(sw.InputError, match="whole_nodes requires the time-based method"):
             sw.plan(instance, method, whole_nodes=True)
     with pytest.raises(sw.InputError, match="whole_nodes"):
         sw.plan(instance, "time-based", whole_nodes=True, jobs=2)

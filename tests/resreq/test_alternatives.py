@@ -104,7 +104,7 @@ def test_mistakes_have_their_place(text: str, position: int) -> None:
 def test_they_are_of_lsf_10_and_alone_in_a_level() -> None:
     with pytest.raises(ResreqError, match="LSF 7 has no alternatives in braces"):
         parse("{a} || {b}", dialect="7")
-    with pytest.raises(InputError, match="cannot be one of several -R options"):
+    with pytest.raises(InputError, match="make it the only -R option"):
         site(f"queue: q, res_req: ['{TEXT}', 'mem>1']")
 
 

@@ -39,7 +39,7 @@ NEWER = [
 
 #: Refused by both.
 WRONG = [
-    ("span[block=0]", "at least 1"),
+    ("span[block=0]", "1 or more"),
     ("span[block=2,x:3]", "one number"),
     ("span[blocks=2]", "did you mean 'block'"),
     ("cu[pref=bestfit:balance]", "are mutually exclusive"),
@@ -100,7 +100,7 @@ TWICE = [
 def test_10_takes_one_selection_and_lsf_7_joins_them(text: str, token: str) -> None:
     with pytest.raises(ResreqError) as caught:
         parse(text)
-    assert caught.value.what == "select[] is given twice"
+    assert caught.value.what == "section select[] is given twice"
     assert caught.value.token == token
     parse(text, dialect="7")
 
@@ -164,9 +164,9 @@ def test_rms_lays_a_job_out_over_nodes(text: str, slots: int, expected: str) -> 
 @pytest.mark.parametrize(
     ("job", "says"),
     [
-        (Job("1", 7, extsched="RMS[nodes=3]"), "-n 6 would be right"),
-        (Job("1", 2, extsched="RMS[nodes=3]"), "-n 3 would be right"),
-        (Job("1", 6, extsched="RMS[nodes=3;ptile=3]"), "-n 9 would be right"),
+        (Job("1", 7, extsched="RMS[nodes=3]"), "give -n 6"),
+        (Job("1", 2, extsched="RMS[nodes=3]"), "give -n 3"),
+        (Job("1", 6, extsched="RMS[nodes=3;ptile=3]"), "give -n 9"),
         (Job("1", 6, max_slots=9, extsched="RMS[nodes=3]"), "-n must be one number"),
         (Job("1", 6, extsched="RMS[nodes=0]"), "1 or more"),
         (Job("1", 6, extsched="RMS[node=3]"), "did you mean 'nodes'"),

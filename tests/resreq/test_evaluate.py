@@ -90,7 +90,7 @@ def chosen(text: str, table: HostTable = TABLE, home: str | None = None) -> str:
 )
 def test_chosen_hosts_in_order(text: str, hosts: str | None) -> None:
     if hosts is None:
-        with pytest.raises(ResreqError, match="not a number"):
+        with pytest.raises(ResreqError, match="must name numeric resources"):
             chosen(text)
     else:
         assert chosen(text) == hosts
@@ -129,9 +129,9 @@ def test_defined_takes_no_builtin_and_no_dynamic_number() -> None:
         ("bigmen", "unknown resource 'bigmen' (did you mean 'bigmem'?)"),
         ("mem > nosuch", "unknown resource 'nosuch'"),
         ("order[sorce]", "unknown resource 'sorce' (did you mean 'score'?)"),
-        ("os_version + 1", "os_version is a string"),
-        ("mem == 'x'", "mem is not a string"),
-        ("os_version == mem + 1", "os_version is a string"),
+        ("os_version + 1", "the string os_version must be compared"),
+        ("mem == 'x'", "mem is numeric"),
+        ("os_version == mem + 1", "the string os_version"),
     ],
 )
 def test_unknown_names_and_wrong_kinds_are_errors_with_and_without_a_vocabulary(

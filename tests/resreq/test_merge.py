@@ -85,9 +85,9 @@ def test_several_options_are_one_requirement(strings: list[str], normal: str) ->
 @pytest.mark.parametrize(
     ("strings", "message"),
     [
-        (["2*{cs}", "order[ut]"], "cannot be one of several -R options"),
-        (["rusage[mem=(3 2):duration=(1)]", "order[ut]"], "cannot be one of several -R options"),
-        (["rusage[mem=3]", "rusage[mem=2:swp=1]"], "mem is reserved by two -R options"),
+        (["2*{cs}", "order[ut]"], "make it the only -R option"),
+        (["rusage[mem=(3 2):duration=(1)]", "order[ut]"], "make it the only -R option"),
+        (["rusage[mem=3]", "rusage[mem=2:swp=1]"], "mem is reserved in two -R options"),
         (["span[hosts=1]", "span[ptile=2]"], "span[] is in two -R options"),
         (["cu[excl]", "cu[balance]"], "cu[] is in two -R options"),
         (["span[ptile='!',HP:2]", "cs"], "needs same[type]"),

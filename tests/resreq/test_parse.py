@@ -136,25 +136,25 @@ REFUSED = {
     "2*{rusage[a=1||b=1]}": ("||", ""),
     "{cs} + 2*{fs}": ("{", "a count"),
     "2*{cs} 3*{fs}": ("3*{fs}", "'+'"),
-    "0*{cs}": ("0", "at least 1"),
-    "rusage[mem=1:mem=2]": ("mem", "each once"),
-    "rusage[mem=1,mem=2]": ("mem", "each once"),
+    "0*{cs}": ("0", "1 or more"),
+    "rusage[mem=1:mem=2]": ("mem", "give it once"),
+    "rusage[mem=1,mem=2]": ("mem", "give it once"),
     "rusage[mem=-1]": ("-1", "0 or more"),
     "rusage[mem=10GX]": ("10GX", "a plain number"),
     "rusage[lic=10GB]": ("10GB", "a plain number"),
     "rusage[mem=1:duration=5x]": ("5x", "minutes"),
-    "rusage[swp=(3 2):duration=(5)]": ("swp", "swp=number"),
+    "rusage[swp=(3 2):duration=(5)]": ("swp", "swp=1"),
     "rusage[mem=(3 2):duration=(5):tmp=1]": ("mem", "a comma between them"),
     "rusage[mem=(3 2)]": ("mem", ""),
-    "span[hosts=2]": ("2", "hosts=1 or hosts=-1"),
-    "span[ptile=0]": ("0", "at least 1"),
+    "span[hosts=2]": ("2", "1 or -1"),
+    "span[ptile=0]": ("0", "1 or more"),
     "span[ptile=!]": ("!", "quotes"),
     "span[ptile='!',HP:8]": ("span", "same[type] or same[model]"),
     "span[hots=1]": ("hots", "ptile"),
     "order[mem,ut]": (",", "':' between names"),
     "order[type]": ("type", ""),
     "cu[pref=fit]": ("fit", "bestfit"),
-    "cu[maxcus=0]": ("0", "at least 1"),
+    "cu[maxcus=0]": ("0", "1 or more"),
     "mem > 50 & swp > 10": ("&", "'&&' for and"),
     "mem > 50 and swp > 10": ("and", "'&&' for and"),
     "mem=>60": (">", "'>='"),
@@ -491,5 +491,5 @@ def test_small_numbers_print_whole(text: str) -> None:
 
 
 def test_numbers_of_more_digits_than_are_read_back_are_refused() -> None:
-    with pytest.raises(ResreqError, match="too long"):
+    with pytest.raises(ResreqError, match="more than 300 digits"):
         parse("1e-300")

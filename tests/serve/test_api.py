@@ -551,7 +551,7 @@ def test_other_machines_need_a_token_or_a_proxy(token: Path) -> None:
     with pytest.raises(InputError, match="not a valid HTTP header name"):
         Access.of("127.0.0.1", None, "X: Y")
     token.chmod(0o644)
-    with pytest.raises(InputError, match="other users may read it: mode 644"):
+    with pytest.raises(InputError, match="is readable by other users"):
         Access.of("0.0.0.0", token, None)
     token.chmod(0o600)
     token.write_text("short")

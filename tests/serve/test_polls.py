@@ -28,7 +28,7 @@ def written(path: Path, instance: Instance, at: int) -> None:
 
 def test_the_newest_readable_snapshot_of_a_folder_counts(tmp_path: Path) -> None:
     folder = SnapshotFolder(tmp_path)
-    with pytest.raises(InputError, match="no snapshot: no file ends in"):
+    with pytest.raises(InputError, match="has no snapshot: put a file there that ends in"):
         folder.read()
     written(tmp_path / "1.yaml", replace(joint_wins(), name="first"), 100)
     written(tmp_path / "2.yaml", replace(joint_wins(), name="second"), 200)
@@ -39,7 +39,7 @@ def test_the_newest_readable_snapshot_of_a_folder_counts(tmp_path: Path) -> None
     os.utime(tmp_path / "3.yaml", (300, 300))
     instance, warnings = folder.read()
     assert instance.name == "second"
-    assert "3.yaml: skipped; an older snapshot is shown" in str(warnings[0])
+    assert "3.yaml: skipped, an older snapshot is shown" in str(warnings[0])
     assert folder.stamp() != stamp
     (tmp_path / "1.yaml").unlink()
     (tmp_path / "2.yaml").unlink()
@@ -58,7 +58,7 @@ def test_sources_of_the_command(tmp_path: Path) -> None:
     assert isinstance(state_source(Source(file=tmp_path), living), SnapshotFolder)
     assert state_source(Source(example="tutorial"), living).title == "tutorial"
     assert state_source(Source(live=True), living).stamp() == ()
-    with pytest.raises(InputError, match="standard input can be read only once"):
+    with pytest.raises(InputError, match="so it cannot be -: give a file"):
         state_source(Source(file=Path("-")), living)
 
 

@@ -58,7 +58,7 @@ def test_a_database_holds_what_a_file_holds(url: str, tmp_path: Path) -> None:
         poll(9000, job("é")),
     ]
     answers = []
-    with pytest.raises(InputError, match="is not a store"):
+    with pytest.raises(InputError, match="must be a store"):
         Store.open(url, create=False)
     for target in (url, tmp_path / "s.db"):
         for first in (0, 2):  # it is opened again between two polls

@@ -139,13 +139,13 @@ def test_mistakes_are_told_before_it_starts(
             "--notify",
             "a 'b",
         ): "--notify: is not a command: no closing quot",
-        (*PROXIED, "--host", "a..b"): "--host: is not a host name: 'a..b'",
-        (*PROXIED, "--host", "x" * 300): "--host: is not a host name: 'xxx",
-        (*PROXIED, "--host", "a\nb"): "--host: is not a host name: 'a\\nb'",
+        (*PROXIED, "--host", "a..b"): "--host: must be a host name, not 'a..b'",
+        (*PROXIED, "--host", "x" * 300): "--host: must be a host name, not 'xxx",
+        (*PROXIED, "--host", "a\nb"): "--host: must be a host name, not 'a\\nb'",
         (): "give an instance file or --example NAME",
         ("--example", "joint-wins", "--token-file", str(tmp_path / "none")): "No such file",
         ("--cluster",): "no scheduler is on the PATH",
-        (str(tmp_path),): "no snapshot: no file ends in .yaml, .yml, .json",
+        (str(tmp_path),): "has no snapshot: put a file there that ends in .yaml, .yml, .json",
     }.items():
         error = refused(*words)
         assert isinstance(error, InputError), words
@@ -189,5 +189,5 @@ def test_an_address_is_taken_and_answers_before_the_server_runs() -> None:
         port = first.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port), timeout=5):
             pass
-        with pytest.raises(InputError, match=f"'127.0.0.1', port {port}: cannot listen on it"):
+        with pytest.raises(InputError, match=f"'127.0.0.1', port {port}: cannot listen"):
             bound("127.0.0.1", port)

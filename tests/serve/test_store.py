@@ -245,7 +245,7 @@ def test_a_file_that_is_none_is_refused_and_stays_itself(tmp_path: Path, content
     path.write_bytes(content)
     with pytest.raises(
         InputError,
-        match=r"is not a store: it is not an SQLite file; give the "
+        match=r"must be a store, not a file of another kind: give the "
         "file that",
     ):
         Store.open(path)
@@ -339,7 +339,7 @@ def test_a_newer_store_is_refused_and_an_older_one_migrates(
 
 def test_states_of_another_clock_are_refused(store: Store):
     store.record(poll(0, job()))
-    with pytest.raises(InputError, match="seconds without a date, those of the store are dates"):
+    with pytest.raises(InputError, match="times must be dates, as in the store"):
         store.record(replace(poll(10), dated=False))
     assert store.summary().polls == 1
 

@@ -188,7 +188,7 @@ def test_a_factor_of_usage_is_named_for_a_qos_with_jobs() -> None:
         ("sshare_l", "Account|User|FairShare\nroot||\n", "no column RawShares, RawUsage"),
         ("sshare_l", f"{HEAD}\na|ann|1|1\n", "account 'a' of user 'ann' has no row of its own"),
         ("sprio", "JOBID PRIORITY AGE\n8 x 1\n", "must be a whole number"),
-        ("sprio", "JOBID PRIORITY AGE\n8 1\n", "2 values below 3 columns"),
+        ("sprio", "JOBID PRIORITY AGE\n8 1\n", "must have 3 columns, not 2"),
     ],
 )
 def test_bad_tables_are_refused(name: str, text: str, message: str) -> None:
@@ -466,11 +466,11 @@ def test_explain_names_the_parts_of_a_priority() -> None:
     [
         ([{"account": "a", "parent": "b"}], "unknown account 'b'"),
         ([{"account": "a", "user": "u"}], "account 'a' has no association of its own"),
-        ([{"account": "a"}, {"account": "a"}], "a is already given"),
+        ([{"account": "a"}, {"account": "a"}], "a is given twice"),
         ([{"account": "a", "parent": "b"}, {"account": "b", "parent": "a"}], "its own ancestor"),
-        ([{"account": "a"}, {"account": "a", "user": "u", "parent": "a"}], "has one account"),
+        ([{"account": "a"}, {"account": "a", "user": "u", "parent": "a"}], "remove a"),
         ([{"account": f"a{n}", **({"parent": f"a{n - 1}"} if n else {})} for n in range(103)],
-         "more than 100 accounts above"),
+         "nested more than 100 levels deep"),
     ],
 )  # fmt: skip
 def test_bad_associations_are_refused(items: list[dict[str, str]], message: str) -> None:

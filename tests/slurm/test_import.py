@@ -268,7 +268,7 @@ def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]
 
 def test_a_licence_without_a_number_is_refused() -> None:
     texts = {**texts_of("live"), "licenses.txt": "LicenseName=m\n    Total=UNLIMITED Used=0\n"}
-    with pytest.raises(InputError, match="Total: an unlimited amount is not allowed"):
+    with pytest.raises(InputError, match="Total: must be a limited amount"):
         assembled(texts)
 
 
@@ -337,7 +337,7 @@ def test_blocks_are_named_if_the_plugin_has_them(
     [
         ("- topology: a\n  tree:\n    switches: 3\n", "not a tree of named switches"),
         ("- topology: a\n  tree: {switches: [{nodes: n1}]}\n", "not a tree of named switches"),
-        ("- topology: a\n- 3\n", "begins with topology"),
+        ("- topology: a\n- 3\n", "the key topology"),
         ("- topology: [a\n", "not YAML"),
         ("- topology: a\n  tree: {switches: [{switch: s, nodes: 'n[1-'}]}\n", "n[1-"),
     ],

@@ -142,7 +142,7 @@ def test_a_priority_of_zero_holds_the_job(words: str) -> None:
 def test_no_memory_is_without_limit() -> None:
     """The message was of rusage[], which nobody had written."""
     seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
-    with pytest.raises(sw.InputError, match="--mem: an unlimited amount"):
+    with pytest.raises(sw.InputError, match="--mem: must be a limited amount"):
         sw.ask(instance_of(seen, NOW), "sbatch -n 1 -t 10 --mem=UNLIMITED")
 
 

@@ -149,7 +149,7 @@ def test_the_queue_that_every_instance_has() -> None:
         ("queues.parallel.PRIORITY=high", "must be a whole number, not 'high'"),
         ("LSB_TIME_RESERVE_NUMJOBS=many", "must be a whole number, not 'many'"),
         ("LSB_TIME_RESERVE_NUMJOBS=-1", "must be 0 or more, not -1"),
-        ("queues.parallel=3", "which key of queues.parallel?"),
+        ("queues.parallel=3", "no key is given: write queues.parallel.KEY=VALUE"),
         ("queues.short.a.FAIRSHARE.lab=many", "the shares of lab"),
         ("queues.parallel.FAIRSHARE.lab=4", "queues.parallel has no FAIRSHARE with a part 'lab'"),
         ("hosts.n09.slots=3", "unknown host 'n09'"),
@@ -246,7 +246,7 @@ def test_guarantees_of_a_pool_one_by_one(section: str, key: str, shares: str) ->
     [
         ("pools.p.1.DISTRIBUTION.sc9=2", "unknown service class 'sc9'"),
         ("pools.p.1.DISTRIBUTION.sc1=x", "must be an amount such as 5, or 10%"),
-        ("pools.p.1.DISTRIBUTION=[sc1, 2, 3]", "must be [class, amount]"),
+        ("pools.p.1.DISTRIBUTION=[sc1, 2, 3]", "must be pairs [class, amount]"),
         ("pools.q.DISTRIBUTION.sc1=2", "unknown guaranteed pool 'q'"),
     ],
 )

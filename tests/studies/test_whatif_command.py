@@ -172,7 +172,7 @@ def test_where_no_time_passes_nothing_is_nan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "give a change: --set KEY=VALUE or --vary KEY=A,B"),
+        ((), "no change is given: give --set KEY=VALUE or --vary KEY=A,B"),
         (("--set", "LSB_TIME_RESERVE_NUMJOB=4"), "did you mean 'LSB_TIME_RESERVE_NUMJOBS'?"),
         (("--set", "queues.shrt.BACKFILL=N"), "unknown queue 'shrt' (did you mean 'short'?)"),
         (("--set", "queues.short.BACKFILL=maybe"), "must be Y or N, not 'maybe'"),
@@ -203,7 +203,7 @@ def test_bad_input_is_one_message_and_exit_code_2(
 def test_a_log_that_is_an_instance_is_refused(site: Path) -> None:
     done = run("whatif", site, "--log", site, "--set", "top=3")
     assert done.returncode == 2
-    assert "a log is lsb.acct or SWF" in done.stderr
+    assert "must be lsb.acct or SWF" in done.stderr
 
 
 def test_calibrate_needs_recorded_starts(site: Path, tmp_path: Path) -> None:

@@ -140,9 +140,7 @@ class _Condition:
     def _single(self) -> bool:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise ValueError(
-                f"the condition is nested more than {_DEEPEST} levels deep: write fewer brackets"
-            )
+            raise ValueError(f"the condition is nested more than {_DEEPEST} levels deep: use fewer")
         if self._sign("!"):
             found = not self._single()
         elif self._sign("("):
@@ -286,7 +284,7 @@ class LineReader:
             return None
         if b"\0" in data:
             self.problems.found.append(
-                Problem("is not a text file: it has a NUL byte", self.name(path))
+                Problem("must be UTF-8 text, but has a NUL byte", self.name(path))
             )
             return None
         try:

@@ -817,7 +817,7 @@ class _Jobs:
             return (job,)
         self._elements_read += len(spec)
         if self._elements_read > limits().elements:
-            raise InputError(f"job {seen.id}: with it there are {too_many_elements()}")
+            raise InputError(f"job {seen.id}: {too_many_elements()}")
         return tuple(item for item in elements(job, spec) if item.id not in listed)
 
     def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:

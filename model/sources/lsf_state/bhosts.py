@@ -170,7 +170,7 @@ def allocated(text: str) -> dict[str, int]:
     for host, numbers in _OF_HOST.findall(text):
         found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
     if not found and not values.blank(text):
-        raise ValueError(f"{text.strip()!r} does not name GPUs as in hostA:0,1")
+        raise ValueError(f"{text.strip()!r} is not a list of GPUs such as hostA:0,1")
     return {host: len(gpus) for host, gpus in found.items()}
 
 

@@ -166,7 +166,7 @@ class LogReplayer:
 
     def _submitted(self, record: r.Submitted) -> None:
         if record.elements and len(self.jobs) + len(record.elements) > limits().elements:
-            raise InputError(f"job {record.number}: the log has {too_many_elements()}")
+            raise InputError(f"job {record.number}: {too_many_elements()}")
         for index in record.elements or (0,):
             key = (record.number, index)
             if key in self.jobs:

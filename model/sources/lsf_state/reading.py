@@ -206,10 +206,10 @@ def json_records(text: Text, reading: Reading) -> Iterator[tuple[int, dict[str, 
     try:
         data = json.loads(text.content.lstrip("\ufeff"))
     except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg} (column {error.colno})"
+        message = f"is not JSON: {error.msg} (column {error.colno})"
         raise InputError([Problem(message, text.source, error.lineno)]) from None
     except (RecursionError, ValueError) as error:
-        raise InputError([Problem(f"not JSON: {error}", text.source)]) from None
+        raise InputError([Problem(f"is not JSON: {error}", text.source)]) from None
     records = data.get("RECORDS") if isinstance(data, dict) else None
     if not isinstance(records, list):
         message = "has no list RECORDS: give the output of -json"

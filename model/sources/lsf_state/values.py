@@ -230,7 +230,7 @@ class PrintedTimes:
             index = _DAYS.index(day.lower())
             moments = [moment for moment in moments if moment.weekday() == index] or moments
         if not moments:
-            raise ValueError(f"{word!r} is a time that does not exist")
+            raise ValueError(f"{word!r} does not exist: give a time such as Apr 12 18:10:00 2026")
         return int(min(moments, key=lambda m: abs(m - self.reference)).timestamp())
 
     def _moment(

@@ -437,7 +437,7 @@ def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
         seen.now = int(found[2])
         if (offset := _offset(found[1].strip(), int(found[2]))) is not None:
             if abs(offset) > _FARTHEST:
-                wrong = f"{found[0]!r}: the date and the seconds since 1970 differ by days"
+                wrong = f"{found[0]!r}: the date and the seconds since 1970 must agree"
                 raise InputError([Problem(wrong, text.source)])
             zone = timezone(timedelta(seconds=offset))
     return zone

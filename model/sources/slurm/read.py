@@ -81,7 +81,7 @@ def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
     """Return id, task and pending tasks: ``517``, 3, ``""`` or ``26``, None, ``1-10%2``."""
     get = record.get
     if (number := values.whole(get("id"))) is None or number < 0:
-        raise ValueError("a job without a number")
+        raise ValueError("the job has no number: give squeue --json or scontrol show job")
     array = values.whole(get("array"))
     listed = values.text(get("array tasks"))
     task = None if record.is_text else values.whole(get("array task"))
@@ -385,7 +385,7 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
     """Return one reservation; raises ValueError for an unreadable value."""
     facts = record.facts(zone)
     if facts["start"] is None or facts["end"] is None:
-        raise ValueError("a reservation without start or end")
+        raise ValueError("the reservation has no start or end: give scontrol show reservation")
     flags = tuple(flag.upper() for flag in values.listed(record.get("flags")))
     return SlurmReservation(**facts, flags=flags, users=_users_of(record))
 

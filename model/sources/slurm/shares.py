@@ -51,8 +51,8 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
         spans = [found.span() for found in _DASHES.finditer(rule)]
         names = lines[at].split()
         if len(spans) != len(names):
-            wrong = "has no line of dashes below its head"
-            raise InputError([Problem(f"{wrong}; give sshare -a -P", f"{text.source}:{at + 2}")])
+            wrong = "has no line of dashes below its head: give sshare -a -P"
+            raise InputError([Problem(wrong, f"{text.source}:{at + 2}")])
         rows = [(n, _cells(line, spans)) for n, line in enumerate(lines[at + 2 :], start=at + 3)]
     named = [_column(name) for name in names]
     missing = [name for name in _NEEDED if name not in named]
@@ -63,13 +63,13 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
     for number, cells in rows:
         where = f"{text.source}:{number}"
         if len(cells) < len(named):
-            wrong = f"must have a value for each of its {len(named)} columns"
-            raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
+            wrong = f"must have {len(named)} columns, not {len(cells)}: give sshare -a -P"
+            raise InputError([Problem(wrong, where)])
         fields = dict(zip(named, cells, strict=False))
         for column in ("Account", "User"):
             if fields[column].rstrip().endswith("+"):
-                wrong = f"{column}: {fields[column].strip()!r} is truncated"
-                raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
+                wrong = f"{column} {fields[column].strip()!r} is truncated: give sshare -a -P"
+                raise InputError([Problem(wrong, where)])
         tables.append(fields)
         places.append(where)
     for where, (parent, row) in zip(places, with_parents(tables, "Account", "User"), strict=True):
@@ -119,7 +119,7 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         name, above = values.text(get("name")), values.text(get("parent"))
         account, user, parent = (above, name, "") if is_user else (name, "", above)
     if not account:
-        raise ValueError("a row without an account")
+        raise ValueError("the row has no account: give sshare -a -P")
     factor = values.number(get("factor"))
     return SlurmShare(
         **record.facts(),
@@ -178,8 +178,8 @@ def priorities_of_text(text: Text) -> Iterator[SlurmRecord]:
         if short == 1 and names[-1] == "TRES":
             cells = [*cells, ""]
         elif short:
-            wrong = f"has {len(cells)} values below {len(names)} columns"
-            raise InputError([Problem(f"{wrong}; give sprio -l", where)])
+            wrong = f"must have {len(names)} columns, not {len(cells)}: give sprio -l"
+            raise InputError([Problem(wrong, where)])
         yield SlurmRecord("priority", dict(zip(names, cells, strict=True)), True, where)
 
 

@@ -58,7 +58,7 @@ def read_networks(text: Text, seen: SlurmState) -> None:
         return
     listed = parse(text.content, text.source, json_text=False)
     if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
-        raise ValueError("each item of topology.yaml must be a mapping that begins with topology")
+        raise ValueError("each item of topology.yaml must be a mapping with the key topology")
     default = next((item for item in listed if item.get("cluster_default") is True), listed[0])
     for item in listed:
         kind = next((kind for kind in _KINDS if item.get(kind)), "unknown")
