@@ -69,7 +69,8 @@ def table(counts: Mapping[str, int]) -> str:
     if unknown:
         raise SystemExit(f"marks of tests that no row has: {', '.join(unknown)}")
     proved = sum(1 for name in known if counts.get(name))
-    parts = [INTRODUCTION, MADE, f"Tests prove {proved} of the {len(known)} behaviours.\n"]
+    count = f"Tests prove {proved} of the {len(known)} behaviours on this page.\n"
+    parts = [INTRODUCTION, MADE, count]
     link = "[Disagreements](dev/live-recordings.md#where-slotwise-and-volclava-22-disagree)"
     parts.append(f"{link} lists the decisions in which volclava 2.2 differs from Slotwise.\n")
     for letters, heading in groups().items():
@@ -93,8 +94,8 @@ def versions() -> str:
     lines = [
         "## Versions of Slurm",
         "",
-        "`model/slurm_version.py` lists the rules of Slurm that depend on its version. Jobs of "
-        "an unknown version are planned by the rules of 22.05.",
+        "`model/slurm_version.py` lists the rules of Slurm that depend on its version. If "
+        "the version is unknown, jobs are planned by the rules of 22.05.",
         "",
         "| from | to | what | source |",
         "|---|---|---|---|",
