@@ -18,7 +18,7 @@ from types import MappingProxyType
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTIVE = re.compile(r"#\s*(noqa|type:|pragma|mypy|ruff|!)")
 #: A text that names only the place of another message.
-PLACE = re.compile(r"(\{[^{}]*\}|[-\w]+|\w+ line): \{[^{}]*\}")
+PLACE = re.compile(r"(?:((\w+ )?\{[^{}]*\}|[-\w]+|\w+ line): )+\{[^{}]*\}")
 RAISES = re.compile(r"Error$|[Pp]roblem$|BadParameter|refuse|fail$")
 #: Errors of the programmer: their text is not for users.
 INTERNAL = {"AssertionError", "TypeError", "RuntimeError"}

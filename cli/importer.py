@@ -407,7 +407,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
         raise InputError("the log contains no job records: give a log with JOB_NEW records")
     if moment.time < moment.first:
         begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
-        raise InputError(f"--at must be {begin} ({moment.first}) or later: the log begins then")
+        raise InputError(f"--at must be {begin} ({moment.first}) or later, not {moment.time}")
     base = None if site is None else read_source(site)
     hosts = moment.hosts
     if base is not None:

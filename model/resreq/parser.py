@@ -147,11 +147,7 @@ class Builder:
         alternatives = []
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
-            self.fail(
-                bars[0],
-                "rusage[] in braces cannot have alternatives ('||')",
-                "one usage string in rusage[]",
-            )
+            self.fail(bars[0], "rusage[] in braces must be one usage string without '||'")
         for place, alternative in enumerate(_subtrees(tree)):
             seen: set[str] = set()
             commas = _tokens(alternative, "COMMA")
@@ -190,7 +186,7 @@ class Builder:
                     self.fail(name, f"{word} is given twice: give it once")
                 own.add(word)
                 if not values:
-                    self.fail(name, f"{word} has no value", f"{word}=1")
+                    self.fail(name, f"{word} must have a value, as in {word}=1")
                 if word == "duration":
                     durations = tuple(self._duration(value) for value in values)
                 else:
@@ -342,7 +338,7 @@ class Builder:
             seen[word] = name
             values = [token for token in rest if token.type == "WORD"]
             if not values:
-                self.fail(name, f"{word} has no value", f"{word}=1")
+                self.fail(name, f"{word} must have a value, as in {word}=1")
             result = {"hosts": self._hosts, "ptile": self._ptile, "block": self._block}[word](
                 values
             )
@@ -391,12 +387,12 @@ class Builder:
             found[word] = self._cu_value(name, value)
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
-            self.fail(place, "pref=bestfit and balance are mutually exclusive", "one of them")
+            self.fail(place, "pref=bestfit and balance are both given: give one of them")
         if {"balance", "usablecuslots"} <= found.keys() and not self._options.lenient:
             place = max(
                 (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
             )
-            self.fail(place, "balance and usablecuslots are mutually exclusive", "one of them")
+            self.fail(place, "balance and usablecuslots are both given: give one of them")
         return Cu(**found)
 
     def _cu_value(self, name: Token, value: Token | None) -> Any:

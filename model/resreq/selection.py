@@ -202,11 +202,8 @@ class SelectionBuilder:
     def _check_comparison(self, token: Token, left: Expression, right: Expression) -> None:
         kind, other = self._kind(left), self._kind(right)
         if kind == "text":
-            self._fail(
-                self._blame(left, token),
-                f"the string {_word(left)} is on the left of the comparison",
-                "the resource on the left and the string on the right",
-            )
+            wrong = f"the string {_word(left)} must be on the right of the comparison"
+            self._fail(self._blame(left, token), wrong)
         if kind == "string":
             if not isinstance(right, Name | String | Number):
                 self._fail(
@@ -278,7 +275,7 @@ class SelectionBuilder:
         if minus:
             self._fail(parts[0], f"-{resource} has the value {word}", f"{resource}={word}")
         if kind == "boolean":
-            self._fail(word, f"the Boolean {resource} has the value {word}", resource)
+            self._fail(word, f"the Boolean {resource} must have no value, not {word}")
         text = str(word)
         readable = _NUMBER.fullmatch(text) is not None and len(text) < 300
         if kind != "string" and readable and abs(float(text)) < 1e300:

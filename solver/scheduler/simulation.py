@@ -378,8 +378,8 @@ class Session:
             ]
             if isinstance(change, HostStatus) and change.status not in STATUSES:
                 known = ", ".join(STATUSES)
-                wrong = f"unknown status {change.status!r}"
-                problems.append(Problem(f"{where}: {wrong}: use one of {known}"))
+                wrong = f"{where}: unknown status {change.status!r}: use one of {known}"
+                problems.append(Problem(wrong))
             if isinstance(change, QueueSwitch) and change.queue not in queues:
                 hint = nearest(change.queue, queues)
                 problems.append(Problem(f"{where}: unknown queue {change.queue!r}{hint}"))

@@ -592,7 +592,7 @@ def whatif(
     paths = {} if log is None else {"log": log}
     require_arguments(texts={"sets": sets, "vary": vary}, paths=paths, numbers=numbers)
     if calibrate and log is None:
-        raise InputError([Problem("needs log, a log with recorded starts", "calibrate")])
+        raise InputError([Problem("calibrate needs log, a log with recorded starts")])
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)

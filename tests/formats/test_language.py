@@ -70,7 +70,7 @@ def test_lenient_reaches_instances() -> None:
     )
     job = "pending: [{id: a, bsub: '-n 6 -W 5 -R \"cu[balance:usablecuslots=3]\"'}]"
     assert any(
-        "balance and usablecuslots are mutually exclusive" in text
+        "balance and usablecuslots are both given" in text
         for text in problems("params: {COMPUTE_UNIT_TYPES: rack}", units, job)
     )
     for yes in ("Y", "y", "true"):

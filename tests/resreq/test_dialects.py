@@ -42,7 +42,7 @@ WRONG = [
     ("span[block=0]", "1 or more"),
     ("span[block=2,x:3]", "one number"),
     ("span[blocks=2]", "did you mean 'block'"),
-    ("cu[pref=bestfit:balance]", "are mutually exclusive"),
+    ("cu[pref=bestfit:balance]", "are both given"),
     ("2*{cu[balance]} + 2*{a}", "maxcus"),
     ("2*{cu[excl:maxcus=1]} + 2*{a}", "maxcus"),
     ("rusage[lic=1/slot]", "/host, /task or /job"),

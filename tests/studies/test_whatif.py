@@ -231,5 +231,5 @@ def test_all_that_is_wrong_with_arguments_at_once() -> None:
 
 
 def test_recorded_waits_need_a_log() -> None:
-    with pytest.raises(InputError, match="calibrate: needs log"):
+    with pytest.raises(InputError, match="calibrate needs log"):
         sw.whatif(sw.load(sw.example("headline")), ["top=2"], calibrate=True)
