@@ -34,15 +34,13 @@ PANELS: Final[dict[str, str]] = {
         "format brief output once wide w gantt png svg animate open jobs cycle-log shares table "
         "picture replay.by"
     ),
-    "A moment of the simulation": (
-        "show.at show.step show.cycle show.reservation show.reservations"
-    ),
+    "A moment of the simulation": ("show.at show.cycle show.reservation show.reservations"),
     "Forecast": "history samples seed by",
     "Service": "host port store keep token-file trust-user-header notify speed",
     "Time and processors": "time-limit timeout every workers for",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
-        "checkpoint-every resume from from-host alloc configured effort advice-time precision "
+        "checkpoint-every resume from from-host alloc configured effort precision "
         "calibration calibrate warm-up cool-down slowdown-threshold"
     ),
     LIMITS: "",

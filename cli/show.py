@@ -84,7 +84,6 @@ class RunOfView:
 
     reservation: str | None = option(None, "With --at: as in simulate.", metavar="METHOD")
     top: int | None = option(None, "With --at: as in simulate.", "--reservations", min=1)
-    step: int | None = option(None, "With --at: seconds between cycles.", min=0)
 
     @property
     def given(self) -> list[str]:
@@ -94,7 +93,7 @@ class RunOfView:
     def settings(self) -> dict[str, Any]:
         """Return the settings for the simulation."""
         reservation = self.reservation or "configured"
-        return {"reservation": reservation, "top": self.top, "cycle": self.step}
+        return {"reservation": reservation, "top": self.top}
 
 
 @command

@@ -496,7 +496,7 @@ class Advice:
             return ()
         return (
             f"Reasons and remedies were computed for {len(self.found)} of "
-            f"{len(self.found) + self.left} waiting jobs (--explain, --advice-time); "
+            f"{len(self.found) + self.left} waiting jobs (--explain); "
             "slotwise explain FILE JOB explains any other job.",
         )
 

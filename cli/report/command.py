@@ -64,24 +64,12 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class AdviceOptions:
-    """Options for the extent of the explanations."""
-
-    explain: int = option(10, "Number of pending jobs to explain.", min=0)
-    advice_time: float | None = option(
-        None,
-        f"Wall-clock seconds for explanations and diagnosis; default {ADVICE_TIME:g} without "
-        f"--effort.",
-        min=0.0,
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """Options for the plans of a report and for its forecasts."""
 
     method: Wanted
-    advice: AdviceOptions
+    #: Number of pending jobs to explain.
+    explain: int
     search: Search
     forecasts: LikelyOptions
     settings: Drawing
@@ -109,10 +97,7 @@ class Asked:
         """
         limit = self.search.time_limit
         left = left_of(limit, kept=0.0)
-        both = self.advice.advice_time
-        if both is None and self.search.effort is None:
-            both = ADVICE_TIME
-        seconds = math.inf if both is None else both / 2
+        seconds = ADVICE_TIME / 2 if self.search.effort is None else math.inf
         if left is not None:
             seconds = min(ADVICE_SHARE * left, seconds) if left > PAGE_SHARE * (limit or 0) else 0
         return None if math.isinf(seconds) else seconds
@@ -127,7 +112,7 @@ def report(
     search: Annotated[
         Search, taking("objective time_limit effort workers as_lsf", time_limit=OF_REPORT)
     ],
-    advice: AdviceOptions,
+    explain: int = option(10, "Number of pending jobs to explain.", min=0),
     instance: Path | None = option(None, "The instance that a saved plan was made for."),
     likely: Annotated[LikelyOptions, taking("history samples")],
     simulate: bool = option(False, "Simulate the scheduler loop and report on the simulation."),
@@ -147,7 +132,7 @@ def report(
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
     settings = likely.settings(None if history is None else search.workers)
-    asked = Asked(method, advice, search, likely, settings)
+    asked = Asked(method, explain, search, likely, settings)
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
             from ...solver.fairshare.reports import ShareSeries
@@ -215,7 +200,7 @@ def _name(source: Source) -> str:
 
 def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
     """Return the diagnosis next to the comparison of all methods; --explain 0 omits it."""
-    if found.comparison is None or not asked.advice.explain or cancel.is_set():
+    if found.comparison is None or not asked.explain or cancel.is_set():
         return None
     from ...solver.advice.diagnosis.diagnose import diagnose
 
@@ -344,7 +329,7 @@ def _advice(
     return advise(
         instance,
         waiting,
-        most=asked.advice.explain,
+        most=asked.explain,
         seconds=asked.for_advice(),
         cancel=cancel,
         on_progress=show,
