@@ -133,7 +133,7 @@ class _Answers:
             left = OPTIONAL_SHARE * each - self._used
             program, *words = COMMANDS[name][0]
             if left <= 0 and program in self.programs:
-                wrong = f"was not called: the programs before it took {self._used:.3g} s"
+                wrong = f"was not called: earlier programs took {self._used:.3g} s"
                 raise InputError([Problem(wrong, f"`{' '.join([program, *words])}`")])
             text = _run(name, self.programs, min(each, left))
             return None if text is None or not _is_read(name, text) else text

@@ -82,7 +82,7 @@ def check_output(path: Path) -> None:
         if there is not None and stat.S_ISSOCK(there.st_mode):
             raise OSError(ENXIO, "the path is a socket: give a file")
         if there is None and not os.path.isdir(folder):
-            raise FileNotFoundError(ENOENT, "no such folder")
+            raise FileNotFoundError(ENOENT, f"no such folder {folder!r}")
         if not os.access(folder if there is None else path, os.W_OK):
             raise OSError(EACCES, os.strerror(EACCES))
 

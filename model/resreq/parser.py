@@ -512,7 +512,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         turned = _STRING_RIGHT.search(body[:position].rstrip())
         if turned is not None:
             value, sign, name = turned.groups()
-            what = f"the resource {name} is on the right"
+            what = f"the resource {name} must be on the left"
             return _error(what, body, turned.start(3), name, f"{name}{mirrored(sign)}{value}")
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:

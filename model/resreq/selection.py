@@ -216,7 +216,7 @@ class SelectionBuilder:
             value = left.value if isinstance(left, Name) else left.text or plain(left.value)
             turned = f"{_word(right)}{mirrored(str(token))}{value}"
             blamed = self._blame(right, token)
-            self._fail(blamed, f"the resource {_word(right)} is on the right", turned)
+            self._fail(blamed, f"the resource {_word(right)} must be on the left", turned)
         if kind is not None and other == "text":
             self._fail(
                 self._blame(right, token),

@@ -115,7 +115,7 @@ def test_a_shared_resource_has_an_amount_for_each_of_several_groups_of_hosts() -
     instance = loads(text % "b")
     assert [item.amount for item in instance.cluster.shared] == [5, 9]
     assert loads(dump(instance)) == instance
-    with pytest.raises(InputError, match="a already has lic"):
+    with pytest.raises(InputError, match="a has two instances of lic"):
         loads(text % "a b")
 
 
