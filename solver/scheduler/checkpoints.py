@@ -268,7 +268,8 @@ def _session(
     source: str,
 ) -> Session:
     if saved["instance"] != digest(instance, sorted(changes, key=lambda change: change.time)):
-        raise InputError([Problem("belongs to another instance: give the original one", source)])
+        wrong = "belongs to another instance or other changes: give the original ones"
+        raise InputError([Problem(wrong, source)])
     settings = Settings(**saved["settings"])
     if min(settings.top, settings.cycle, settings.margin, settings.effort) < 0:
         raise ValueError(f"top, cycle, margin and effort must be 0 or more in {saved['settings']}")

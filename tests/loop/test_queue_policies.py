@@ -138,7 +138,7 @@ def test_a_stopped_replay_goes_on_with_its_policy() -> None:
     assert again.result().start.tolist() == whole.start.tolist()
     with pytest.raises(InputError, match="unknown policy 'by-request'"):
         Replay.resume(log, saved)
-    with pytest.raises(InputError, match="is of policy by-request, not by-arrival"):
+    with pytest.raises(InputError, match="has policy by-request, not by-arrival"):
         Replay.resume(log, saved, policy=ByArrival())
 
 

@@ -136,7 +136,7 @@ def test_who_is_attached_and_who_is_refused() -> None:
         ("TYPE: slots, HOSTS: all", 'TYPE: "resource[lic]"', "unknown shared resource 'lic'"),
         ("HOSTS: all", "HOSTS: B", "unknown host or host group 'B'"),
         ("QUEUES[own]", "QUEUES[no]", "unknown queue 'no'"),
-        ("QUEUES[own]", "HOSTS[A]", "known are QUEUES, USERS"),
+        ("QUEUES[own]", "HOSTS[A]", "unknown part 'HOSTS': use QUEUES, USERS"),
         ("HOSTS: all", "HOSTS: all, RES_SELECT: 'mem >'", "RES_SELECT"),
         ("{name: sc2}", "{name: sc2, GOALS: '[VELOCITY 3]'}", "sc2 has no GUARANTEE goal"),
         ("HOSTS: all", "HOSTS: all, LOAN_POLICIES: 'DURATION[9]'", "needs QUEUES[all]"),
