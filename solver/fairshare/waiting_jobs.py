@@ -22,6 +22,7 @@ from heapq import merge
 import numpy as np
 
 from ...model.job import Job
+from ..availability.resources import IntArray
 from .accounts import Account, ShareTree, significant
 from .association_use import JobPriorities
 from .queue_order import UNKNOWN, JobKind, SkipFilter, queue_key
@@ -98,6 +99,8 @@ class WaitingJobs:
         self._lines: dict[tuple[str, tuple[str, ...]], AccountQueues] = {}
         self._kind_of: dict[str, JobKind] = {}
         self._of_kind: Counter[JobKind] = Counter()
+        #: Its keys as an array, None if they have changed.
+        self._kinds: IntArray | None = None
         self._of_owner: Counter[Owner] = Counter()
 
     def rank(self, job: str) -> Rank | None:
@@ -115,6 +118,7 @@ class WaitingJobs:
         self.slots[job.queue] += job.most_slots
         self._kind_of[job.id] = kind
         self._of_kind[kind] += 1
+        self._kinds = None
         self._of_owner[(job.user, job.group)] += 1
         if self._growth is not None:
             time = self._growth.next_growth(job, self._now)
@@ -176,6 +180,7 @@ class WaitingJobs:
             self._of_kind[kind] -= 1
             if not self._of_kind[kind]:
                 del self._of_kind[kind]
+                self._kinds = None
             owner = (left.user, left.group)
             self._of_owner[owner] -= 1
             if not self._of_owner[owner]:
@@ -193,7 +198,9 @@ class WaitingJobs:
         """Return whether some waiting or already examined job is not in the filter."""
         if not self._of_kind:
             return False
-        numbers, limits = np.array(list(self._of_kind), dtype=np.int64).T
+        if self._kinds is None:
+            self._kinds = np.array(list(self._of_kind), dtype=np.int64).T
+        numbers, limits = self._kinds
         return not unstartable.skip_mask(numbers, limits).all()
 
     def settle(self) -> None:
