@@ -510,7 +510,10 @@ def _refusals(
     """
     taken = {job.id for job, _, _ in asked if isinstance(job, Job) and isinstance(job.id, str)}
     names = (name for n in count() if (name := f"job{n}") not in taken)
-    jobs = [job if is_new else replace(job, id=next(names)) for job, _, is_new in asked]
+    jobs = [
+        job if is_new else replace(job, id=job.id.replace(job.array_id or job.id, next(names)))
+        for job, _, is_new in asked
+    ]
     alone = replace(instance, running=(), pending=(), future=tuple(jobs))
     reported: set[tuple[str, str]] = set()
     for problem in examine_objects(alone)[0] if jobs else ():
@@ -519,7 +522,8 @@ def _refusals(
         job, key, is_new = asked[int(match[1])]
         message, id = problem.message, str(getattr(job, "id", ""))
         if not is_new:
-            message = message.replace(jobs[int(match[1])].id, f"job {id}")
+            own = re.escape(jobs[int(match[1])].id)
+            message = re.sub(rf"(job )?{own}", f"job {id}", message)
         if is_new or (id, message) not in reported:
             yield key, match[2], message
         reported.add((id, message))

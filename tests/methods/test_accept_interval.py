@@ -287,10 +287,9 @@ def test_explain_and_ask_know_when_the_host_takes_the_next_job(method: str) -> N
         found = explain(instance, name, method=method)
         assert found.answer.start == start
         assert all("JOB_ACCEPT_INTERVAL" in item.reason for item in found.obstacles)
-        first = next(
-            item for item in found.suggestions if "first in the dispatch order" in item.change
-        )
-        assert first.start == 0
+        first = [item for item in found.suggestions if "first in the dispatch order" in item.change]
+        # 60 s less are no gain: it is below two dispatch cycles.
+        assert [item.start for item in first] == ([0] if start == 120 else [])
     assert ask(instance, "bsub -q q -n 1 -W 60 x", method=method).line.answer.start == 180
 
 
