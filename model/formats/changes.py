@@ -511,7 +511,7 @@ def _refusals(
     taken = {job.id for job, _, _ in asked if isinstance(job, Job) and isinstance(job.id, str)}
     names = (name for n in count() if (name := f"job{n}") not in taken)
     jobs = [
-        job if is_new else replace(job, id=job.id.replace(job.array_id or job.id, next(names)))
+        job if is_new else replace(job, id=job.id.replace(job.array_id or job.id, next(names), 1))
         for job, _, is_new in asked
     ]
     alone = replace(instance, running=(), pending=(), future=tuple(jobs))
