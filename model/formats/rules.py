@@ -265,7 +265,7 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     waiting = (("pending", instance.pending), ("future", instance.future))
     running = [item.job for item in instance.running]
     yield from _identities((("running", running), *waiting))
-    yield from _array_limits(waiting)
+    yield from _array_limits((("running", running), *waiting))
     references = _References(instance)
     yield from of_jobs("running", running, _NAMED, references.check, poll)
 
@@ -310,7 +310,7 @@ def _array_limits(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Fin
     for section, jobs in sections:
         for index, job in enumerate(jobs):
             if job.array_limit is not None and job.array_id is None:
-                message = f"job {job.id} is not an array, and no element of one"
+                message = f"job {job.id} is no element of an array: remove array_limit"
                 yield Finding((section, index, "array_limit"), message)
 
 

@@ -61,7 +61,7 @@ def test_one_entry_is_written() -> None:
         ("{id: 1, array: 5-3}", "indices must be 0 or more and ascending"),
         ("{id: 1, array: x}", "'x' is not an index"),
         ("{id: 1, array: 1-3%0}", "the number of elements after % must be 1 or more"),
-        ("{id: 1, array_limit: 1}", "array_limit: job 1 is not an array"),
+        ("{id: 1, array_limit: 1}", "array_limit: job 1 is no element of an array"),
         ("{id: 1, array: true}", "must be the elements of an array"),
         ("{id: 1, bsub: '-J a[1-'}", "-J: 'a[1-' is not a job array such as"),
         ("{id: '1[2]', array: 1-3}", "job 1[2] is one element"),
