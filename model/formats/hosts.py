@@ -444,8 +444,8 @@ class HostBuilder:
             else:
                 self._units[entry.name] = self.home(place, entry.members)
                 if ranks.get(entry.type, 0) > 0:
-                    message = f"hosts belong to units of the finest type, {types[0]}"
-                    self._problem(place, f"{message}: name units of a finer type here")
+                    message = f"a unit of type {entry.type} cannot have hosts, only {types[0]} can"
+                    self._problem(place, f"{message}: name units of a finer type")
         return tuple(
             ComputeUnit(name, entry.type, self._units[name], parents.get(name))
             for name, (_, entry) in entries.items()

@@ -59,7 +59,8 @@ class LoggedFacts:
         zero = clock_offset(log.epoch, instance)
         last = log.last + zero
         if last <= instance.now:
-            wrong = "ends before the instance's now: give a log of a later time"
+            early = duration_text(instance.now - last)
+            wrong = f"ends {early} before the instance's now: give a log of a later time"
             raise InputError([Problem(wrong, source)])
         here = {job.id: job for job in _jobs_of(instance)}
         running = {run.job.id for run in instance.running}

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ...model.display import MINUTE, WEEK, epoch_of
+from ...model.display import MINUTE, WEEK, duration_text, epoch_of
 from ...model.errors import InputError, Problem, report
 from ...model.formats.reading import kind_of
 from ...model.instance import Instance
@@ -120,7 +120,8 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
         wrong = "all finished jobs are pending or running in the instance: give an older log"
         raise InputError([Problem(wrong, source)])
     if not known:
-        wrong = "no job of this log had finished by the instance's now: give a log of earlier jobs"
+        late = duration_text(min(item.end for item in ended) + shift - instance.now)
+        wrong = f"its first job ends {late} after the instance's now: give a log of earlier jobs"
         raise InputError([Problem(wrong, source)])
     if not any(item.job.run_limit for item in ended):
         remarks += (

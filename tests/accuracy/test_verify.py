@@ -141,7 +141,7 @@ def test_records_of_other_runs_and_of_other_jobs_of_an_id_do_not_count():
 @pytest.mark.parametrize(
     ("log", "wrong"),
     [
-        (logged((R, -2 * HOUR, -HOUR), last=-HOUR), "ends before the instance's now"),
+        (logged((R, -2 * HOUR, -HOUR), last=-HOUR), "ends 1h before the instance's now"),
         (
             logged((R, -HOUR, HOUR), epoch=0),
             "times must be seconds without a date, as in the instance",
