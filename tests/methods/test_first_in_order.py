@@ -71,5 +71,5 @@ def test_the_judge_misses_who_is_not_counted() -> None:
 
 
 def test_at_least_one_is_planned() -> None:
-    with pytest.raises(InputError, match="first is 0"):
+    with pytest.raises(InputError, match="1 or more, not 0"):
         sw.plan(full(2), "time-based", first=0)

@@ -189,8 +189,8 @@ queues: [{name: q, GPU_REQ: "mode=no"}]
     ("gpus", "message"),
     [
         ("-1", "must be a number of GPUs"),
-        ("{count: 2, memory: 4G}", "not 'memory'"),
-        ("{count: 2, model: Tesla K80}", "without blank"),
+        ("{count: 2, memory: 4G}", "unknown key 'memory'"),
+        ("{count: 2, model: Tesla K80}", "no blank, slash or hyphen"),
         ("{model: K80}", "must be a number of GPUs"),
         ("{count: 2, mem: much}", "must be a size"),
     ],

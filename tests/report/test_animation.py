@@ -71,10 +71,10 @@ def test_of_many_hosts_those_with_jobs_that_move_are_drawn() -> None:
 def test_one_plan_is_refused(tmp_path: Path) -> None:
     instance = sw.load(sw.example("headline"))
     report = report_of_plan("x", instance, sw.plan(instance, "time-based"), {})
-    with pytest.raises(InputError, match="both plans"):
+    with pytest.raises(InputError, match="shows two plans"):
         animation_svg(report)
     path = tmp_path / "x.svg"
     done = slotwise("report", "--example", "headline", "--method", "greedy", "--animate", str(path))
     assert done.returncode == 2
-    assert "both plans" in done.stderr
+    assert "two plans" in done.stderr
     assert not path.exists()
