@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 import sys
@@ -197,6 +198,10 @@ def run(service: Service, listening: socket.socket, lifetime: float | None = Non
             timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=GRACEFUL,
             proxy_headers=False,
+        )
+        # A request that the end of the service cancels is no fault of the application.
+        logging.getLogger("uvicorn.error").addFilter(
+            lambda record: not (record.exc_info and record.exc_info[0] is asyncio.CancelledError)
         )
         server = ServiceServer(config, streams)
         service.start()
