@@ -341,10 +341,10 @@ def _range_of(part: str, text: str, smallest: int) -> range:
     first = int(found[1])
     last = first if found[2] is None else int(found[2])
     step = 1 if found[3] is None else int(found[3])
-    if first < smallest or step < 1 or last < first:
-        raise ValueError(
-            f"{text!r}: indices must be {smallest} or more and ascending, not {part.strip()!r}"
-        )
+    if first < smallest:
+        raise ValueError(f"{text!r}: indices must be {smallest} or more, not {part.strip()!r}")
+    if step < 1 or last < first:
+        raise ValueError(f"{text!r}: indices must be in ascending order, not {part.strip()!r}")
     found_range = range(first, last + 1, step)
     return range(first, found_range[-1] + 1, step)
 

@@ -188,9 +188,10 @@ def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Pat
     given = [f"--{name}" for name, value in of_loop.items() if value is not None]
     if given and not simulate:
         raise InputError(f"{', '.join(given)} needs --simulate")
-    if simulate and (method != "all" or instance is not None):
-        option = "--instance" if instance is not None else "--method"
-        raise InputError(f"{option} cannot be combined with --simulate: use --reservation")
+    if simulate and method != "all":
+        raise InputError("--method cannot be combined with --simulate: use --reservation")
+    if simulate and instance is not None:
+        raise InputError("--instance cannot be combined with --simulate: no saved plan is read")
 
 
 def _name(source: Source) -> str:

@@ -46,7 +46,7 @@ from .described import (
     answers_of,
 )
 from .feed import ATOM, atom, feed_record
-from .guard import MAX_BODY, Guard, TooLarge, read_body
+from .guard import Guard, TooLarge, read_body
 from .metrics import CONTENT_TYPE, metrics_text
 from .others import shown
 from .questions import TooManyQuestions
@@ -292,8 +292,8 @@ class Answers:
         """Take the token of the sign-in page and set the cookie."""
         try:
             form = parse_qs((await read_body(request.receive)).decode("latin-1"), max_num_fields=4)
-        except (TooLarge, ValueError):
-            return problem(413, f"the body must have at most {MAX_BODY} bytes and 4 fields")
+        except (TooLarge, ValueError) as error:
+            return problem(413, str(error))
         access = self.service.access
         if not access.is_token(form.get("token", [""])[0]):
             await asyncio.sleep(1.0)

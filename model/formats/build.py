@@ -219,10 +219,7 @@ class JobBuilder:
                 elif spec.last > largest:
                     wrong = too_large(spec.last, largest)
                 elif spec.ranges[0][0] < self._params.scheduler.first_index:
-                    wrong = (
-                        "indices must be 1 or more and ascending (from 0 on with params: "
-                        "{family: Slurm})"
-                    )
+                    wrong = "indices must be 1 or more (0 or more with params: {family: Slurm})"
                 else:
                     wrong = _two_limits(spec, job.array_limit)
                 if wrong:

@@ -57,8 +57,8 @@ def test_one_entry_is_written() -> None:
     [
         ("{id: 1, array: 1-1001}", "pending[1].array: Array index too large. Job not submitted"),
         ("{id: 1, bsub: '-J a[1-1001]'}", "pending[1].bsub: Array index too large"),
-        ("{id: 1, array: 0-3}", "indices must be 1 or more and ascending"),
-        ("{id: 1, array: 5-3}", "indices must be 0 or more and ascending"),
+        ("{id: 1, array: 0-3}", "indices must be 1 or more (0"),
+        ("{id: 1, array: 5-3}", "indices must be in ascending order"),
         ("{id: 1, array: x}", "'x' is not an index"),
         ("{id: 1, array: 1-3%0}", "the number of elements after % must be 1 or more"),
         ("{id: 1, array_limit: 1}", "array_limit: job 1 is no element of an array"),

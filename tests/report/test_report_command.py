@@ -165,6 +165,7 @@ def test_a_log_is_simulated_on_the_hosts_that_are_asked_for(tmp_path: Path) -> N
         (("none.yaml", "-o", "x.html"), "No such file"),
         ((HEADLINE, "-o", "x.html", "--until", "1d"), "--simulate"),
         ((HEADLINE, "-o", "x.html", "--simulate", "--method", "optimal"), "--method"),
+        ((HEADLINE, "-o", "x.html", "--simulate", "--instance", HEADLINE), "--instance cannot"),
         ((HEADLINE, "-o", "x.html", "--instance", HEADLINE), "needs a plan as FILE"),
         ((HEADLINE, "-o", "-", "--svg", "-"), "standard output"),
         (("-o", "x.html"), "--example"),
