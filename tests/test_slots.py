@@ -11,8 +11,8 @@ import slotwise as sw
 from queue_parts import queue_document
 from slotwise.cli.main import app
 from slotwise.cli.slots import slots_text
-from slotwise.model.formats.submit import submission
 from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
+from submitted import submission
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("SLO-01")

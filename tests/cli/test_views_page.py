@@ -5,17 +5,27 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from slotwise.cli.show import VIEWS
+from slotwise.cli.main import app
 from slotwise.model.pending import Pending
+from typer.testing import CliRunner
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TEXT = (DOCS / "views.md").read_text("utf-8")
+#: What the values of switches name.
+NAMED = {"-u": "user", "-q": "queue", "-m": "host"}
 
 
 def test_it_names_every_view_and_what_each_takes() -> None:
-    for view, letters in VIEWS.items():
+    known = CliRunner().invoke(app, ["show", "nosuch", "--example", "headline"])
+    (views,) = re.findall(r"use one of (.*) \(of Slurm", str(known.exception))
+    for view in views.split(", "):
         (row,) = re.findall(rf"^\| `{view}` \|.*$", TEXT, flags=re.MULTILINE)
-        assert set(re.findall(r"(?<=-)[a-z]\b", row.rsplit(" | ", 1)[1])) <= set(letters)
+        told = re.findall(r"-[a-z]\b", row.rsplit(" | ", 1)[1])
+        for switch in told:
+            name = NAMED.get(switch, "")
+            value = ["nosuch"] if name else []
+            done = CliRunner().invoke(app, ["show", view, "--example", "headline", switch, *value])
+            assert str(done.exception) == f"unknown {name} 'nosuch'" if name else not done.exit_code
 
 
 def test_it_names_every_reason() -> None:

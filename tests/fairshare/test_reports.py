@@ -6,21 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from fairshare.lab import Lab, cluster
 from slotwise import Instance, Job, Queue, UserGroup, example, load
-from slotwise.cli.main import app as main_app
-from slotwise.cli.show import show
+from slotwise.cli.main import app
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import ShareSeries, share_levels
 from typer.testing import CliRunner
 
-app = typer.Typer()
-app.command()(show)
-
 
 def shown(*arguments: str) -> str:
-    result = CliRunner().invoke(app, arguments)
+    result = CliRunner().invoke(app, ("show", *arguments))
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -148,7 +143,9 @@ def test_json_and_csv():
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest_one():
-    result = CliRunner().invoke(app, ["bqueues", "--example", "fairshare-pool", "--name", "Rome"])
+    result = CliRunner().invoke(
+        app, ["show", "bqueues", "--example", "fairshare-pool", "--name", "Rome"]
+    )
     assert str(result.exception) == "unknown queue 'Rome' (did you mean 'Roma'?)"
     assert result.stdout == ""
     empty = shown("bhpart", "--example", "headline")
@@ -208,7 +205,7 @@ def test_simulate_writes_the_series(tmp_path):
     also = tmp_path / "shares.json"
     for name in (file, also):
         command = ["simulate", "--example", "fairshare-chargeback", "--shares", str(name)]
-        result = CliRunner().invoke(main_app, command)
+        result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.output
         assert result.stdout.split()[:2] == ["input", "fairshare-chargeback"]
     rows = list(csv.DictReader(file.open()))
@@ -230,7 +227,7 @@ def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
     file = tmp_path / "log.jsonl"
     for name, job in (("fairshare-groups", "job5"), ("fairshare-pool", "r1")):
         command = ["simulate", "--example", name, "--cycle-log", str(file)]
-        assert CliRunner().invoke(main_app, command).exit_code == 0
+        assert CliRunner().invoke(app, command).exit_code == 0
         first = json.loads(file.read_text().splitlines()[0])
         assert first["started"][0] == job
         assert first["why"][job] in guide
@@ -247,7 +244,7 @@ def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
     ],
 )
 def test_simulate_takes_a_file_or_an_example(arguments, said):
-    result = CliRunner().invoke(main_app, ["simulate", *arguments])
+    result = CliRunner().invoke(app, ["simulate", *arguments])
     assert str(result.exception).startswith(said)
 
 
@@ -262,6 +259,6 @@ def test_simulate_takes_a_file_or_an_example(arguments, said):
 )  # fmt: skip
 def test_a_series_that_cannot_be_whole_is_refused(tmp_path, monkeypatch, name, options, message):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main_app, ["simulate", str(example(name)), *options])
+    result = CliRunner().invoke(app, ["simulate", str(example(name)), *options])
     assert message in str(result.exception)
     assert list(tmp_path.iterdir()) == []

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
-from slotwise.solver.forecast.jobs import ints
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.policies import OF_LITERATURE
 from synthetic_log import synthetic
 
 PROCS = 5
@@ -21,7 +19,7 @@ JOBS = st.lists(
     max_size=14,
 )
 #: Of `conservative` the promises made before the moment are not known, so it may plan otherwise.
-FORGETFUL = [name for name in POLICIES if name not in ("conservative", *OF_LITERATURE)]
+FORGETFUL = [name for name in POLICIES if name not in ("conservative", "saf", "wfp3", "f1")]
 
 
 def _log(jobs) -> Workload:
@@ -36,7 +34,7 @@ def test_run_forward_from_any_submission_as_the_reference_goes_on(policy, jobs, 
     columns = (log.submit, log.run_time, log.req_time, log.procs)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     after = POLICIES[policy].default_schedule_after
-    start = ints(reference_starts(rows, PROCS, policy, after))
+    start = np.array(reference_starts(rows, PROCS, policy, after), dtype=np.int64)
     row = data.draw(st.integers(0, len(log) - 1))
     if after == "timestamp":  # who else comes at that second must be known
         row = int(np.flatnonzero(log.submit == log.submit[row])[-1])

@@ -22,7 +22,6 @@ from slotwise import (
     RunningJob,
     ShareUsage,
 )
-from slotwise.model.changes import DOWN, OK
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.forecast.backtest import answer
 from slotwise.solver.forecast.of_instance import SimulatedLog
@@ -93,7 +92,7 @@ _KINDS = ("shares", "stated", "preemption", "down", *_OTHER)
 def run(kind: str, until: int | None = None) -> Session:
     """The loop over it, to the end or to a second."""
     instance = shared(kind)
-    changes = [HostStatus(3000, "a", DOWN), HostStatus(4000, "a", OK)] if kind == "down" else []
+    changes = [HostStatus(3000, "a", "down"), HostStatus(4000, "a", "ok")] if kind == "down" else []
     session = Session(instance, settings_for(instance), changes=changes, until=until)
     session.begin()
     while session.advance():

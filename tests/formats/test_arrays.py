@@ -8,7 +8,7 @@ import time
 import pytest
 from slotwise import InputError
 from slotwise.model.formats import dump, dump_json, loads, to_document
-from slotwise.model.formats.submit import submission
+from submitted import submission
 
 _HEAD = "format: slotwise/1\nhosts: [{name: n1, slots: 8}]\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slotwise import InputError, Instance, ask, loads
-from slotwise.model.formats.submit import submitted_job
+from submitted import submitted_job
 
 INSTANCE = """format: slotwise/1
 hosts: [{name: a, slots: 4}]

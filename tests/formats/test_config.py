@@ -11,7 +11,6 @@ import yaml
 from lsf.lab import queue, write
 from slotwise import InputError, load, loads
 from slotwise.model.formats import json_schema, load_with_warnings
-from slotwise.model.formats.reading import KINDS
 from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.swf import read_swf
 from slotwise.model.sources.trace import load_pool
@@ -126,6 +125,20 @@ JSON = '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[]}'
 INSTANCE = "format: slotwise/1\nhosts: [{name: a, slots: 1}]\n"
 
 
+#: What messages call the kinds.
+KINDS = {
+    "events": "LSF's event log (lsb.events)",
+    "acct": "LSF's accounting log (lsb.acct)",
+    "swf": "a log in the Standard Workload Format",
+    "configuration": "a file of LSF's configuration",
+    "lsf.conf": "lsf.conf",
+    "pool": "a snapshot of a pool of processors",
+    "bjobs": "output of bjobs",
+    "bhosts": "output of bhosts",
+    "instance": "an instance file",
+}
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -162,4 +175,4 @@ def test_a_file_of_another_kind_is_one_line(
         with pytest.raises(InputError) as caught:
             reader(file)
         (shown,) = (str(problem).split(": ", 1)[1] for problem in caught.value.problems)
-        assert shown.startswith(f"is {KINDS[kind].text}, not {KINDS[wanted].text}")
+        assert shown.startswith(f"is {KINDS[kind]}, not {KINDS[wanted]}")

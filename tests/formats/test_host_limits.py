@@ -6,8 +6,8 @@ import pytest
 import slotwise as sw
 from slotwise import Instance, Job, dump, loads
 from slotwise.model.formats.rules import LimitScale
-from slotwise.model.formats.submit import submitted_job
 from slotwise.solver.scheduler.simulation import simulate
+from submitted import submitted_job
 
 HOUR, MINUTE = 3600, 60
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from slotwise import InputError, Instance, dump, loads
 from slotwise.model.formats import loads_with_warnings
-from slotwise.model.formats.submit import submitted_job
 from slotwise.solver.planning import plan
+from submitted import submitted_job
 
 HEAD = "format: slotwise/1\nhosts: [{name: 'h[1-2]', slots: 4, mem: 8G}]\n"
 

@@ -161,7 +161,7 @@ def test_the_key_that_is_wrong_is_named(fields: str) -> None:
 
 @pytest.mark.behaviour("PLC-18")
 def test_the_option_that_is_wrong_is_named_once() -> None:
-    from slotwise.model.formats.submit import submitted_job
+    from submitted import submitted_job
 
     for line in ("-n 4 -ext RMS[nodes=3]", "-n 6 -ext 'RMS[nods=3]'", "-n 6,9 -ext RMS[nodes=3]"):
         with pytest.raises(sw.InputError) as caught:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
 from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads
-from slotwise.model.formats.submit import submitted_job
 from slotwise.model.omissions import Omission
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.rules.omitted import Scopes
+from submitted import submitted_job
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 

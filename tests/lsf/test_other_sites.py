@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from lsf.lab import CLUSTER, HOSTS, complaints, instance, queue, read
+from slotwise import plan
 
 SHARED = """
 Begin Resource
@@ -35,8 +36,6 @@ def test_a_colon_is_a_hyphen_in_ranges(tmp_path: Path) -> None:
 @pytest.mark.behaviour("CFG-01")
 @pytest.mark.parametrize("hosts", ["none", "allremote", "all@other x@other+1"])
 def test_a_queue_without_hosts_here_has_none(tmp_path: Path, hosts: str) -> None:
-    from slotwise.library import plan
-
     site = read(tmp_path, {"lsb.queues": queue(HOSTS=hosts)})
     found, _ = site.instance(
         {"pending": [{"id": "1", "slots": 1, "queue": "q", "run_limit": "1h"}]}

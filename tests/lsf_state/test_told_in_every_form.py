@@ -13,12 +13,13 @@ import slotwise as sw
 from slotwise import InputError, Instance, Job
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.cli.selection import Selection
-from slotwise.model.formats.submit import refusals, submitted_job
+from slotwise.model.formats.submit import refusals
 from slotwise.model.omissions import Omission
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.sources.lsf_state.bqueues import read_bqueues
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.solver.planning import plan
+from submitted import submitted_job
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 3, 16, 10, tzinfo=UTC)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from slotwise import Cluster, Host, Instance, Job, Method, Plan, Queue, RunningJob
+from slotwise.model.pending import Pending
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
-from slotwise.solver.precedence import NEVER_SATISFIED
 from slotwise.solver.validate import validate
 
 METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
@@ -48,7 +48,7 @@ def test_a_circle_never_starts(method: Method) -> None:
         Job("3", 1, run_limit=9, dependency="done(2)"),
     )
     found = plan(instance, method)
-    assert {item.reason for item in found.unplaced} == {NEVER_SATISFIED}
+    assert {item.reason for item in found.unplaced} == {Pending.DEPENDENCY_NEVER.words}
     assert {item.job for item in found.unplaced} == {"2", "3"}
 
 

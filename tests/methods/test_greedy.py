@@ -8,10 +8,11 @@ import pytest
 import slotwise as sw
 from judging import host, job, problem, running
 from slotwise import Instance, Params, Queue
-from slotwise.cli.render import plan_output
+from slotwise.cli.main import app
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
+from typer.testing import CliRunner
 
 HOUR = 3600
 
@@ -115,8 +116,8 @@ def test_the_estimate_is_too_early_where_topology_binds(
 
 @pytest.mark.behaviour("GRD-04", "TBR-09")
 def test_the_estimate_is_worded_as_a_lower_bound() -> None:
-    instance = sw.load(sw.example("qat-time-based"))
-    text = plan_output(instance, plan(instance, "greedy"), "text")
+    command = ["solve", "--example", "qat-time-based", "--method", "greedy"]
+    text = CliRunner().invoke(app, command).stdout
     assert "no sooner than 01:39:13" in " ".join(text.split())
     assert "Times are of 2026-01-06." in text
     assert "2*qat26" in text

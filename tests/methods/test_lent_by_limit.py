@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from loop_starts import simulated_starts
 from slotwise import Instance, loads
-from slotwise.solver.optimal.claims import BY_LIMIT
 from slotwise.solver.planning import plan
+
+BY_LIMIT = "backfill by run limits (-W) instead of expected run times"
 
 MINUTE = 60
 

@@ -21,7 +21,6 @@ from slotwise.model.plan import proof_text
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.advice.explain import explain
-from slotwise.solver.optimal.claims import RANGES
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 from typer.testing import CliRunner
@@ -71,6 +70,7 @@ def test_with_room_wherever_the_other_is_it_is_proved(first: str) -> None:
     assert claims(plan(two_hosts(first, slots=4), effort=1))["101"] == (True, ())
 
 
+RANGES = "more slots of its range for a job"
 RANGES_BEHIND = [("-n 3,5", 2, ("100",)), ("-n 2,4", 3, ()), ("-n 1,9", 2, ())]
 
 

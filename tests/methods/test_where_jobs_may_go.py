@@ -215,14 +215,12 @@ def test_a_limit_counts_what_a_job_asks_for_once_whatever_the_places(
 
 
 @pytest.mark.behaviour("RSV-10")
-def test_views_show_each_place_with_what_is_left() -> None:
-    from slotwise.cli.selection import ViewOptions
-    from slotwise.cli.views.hosts import bhosts
-    from slotwise.solver.scheduler.history import snapshot_of
-
+def test_views_show_each_place_with_what_is_left(tmp_path: Path) -> None:
     instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)
-    moment = snapshot_of(instance, after_cycle=True)
-    told = bhosts(moment, ViewOptions(shared=True), "text").split("\n")
+    file = tmp_path / "places.yaml"
+    file.write_text(dump(instance))
+    done = CliRunner().invoke(app, ["show", "bhosts", "-s", str(file), "--cycle"])
+    told = done.stdout.split("\n")
     assert [line.split()[:3] for line in told[1:3]] == [
         ["lic", "1", "4"],
         ["lic", "7", "2"],

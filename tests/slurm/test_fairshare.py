@@ -21,7 +21,6 @@ from slotwise.model.slurm_fairshare import (
 )
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.folder import read_texts
-from slotwise.model.sources.slurm.sbatch import sbatch_submission
 from slotwise.model.sources.slurm.shares import priorities_of_text, shares_of_text
 from slotwise.solver.advice.rank import multifactor_rank
 from slotwise.solver.fairshare.association_use import AssociationUse
@@ -30,6 +29,7 @@ from slotwise.solver.fairshare.dispatch_policy import dispatch_policy
 from slotwise.solver.scheduler.history import snapshot_at
 from slotwise.solver.validation.schedule import HeldStretch
 from slotwise.solver.validation.slurm import FairshareOverTime
+from submitted import submission
 
 from tests.slurm.test_import import DATA, assembled, instance_of, run, texts_of
 
@@ -408,16 +408,16 @@ def test_a_new_job_has_the_fairshare_of_its_user() -> None:
     """Row 14 of sprio without its age: 12102 - 24."""
     problem = instance_of(recorded())
     line = "sbatch -N4 --ntasks-per-node=6 --mem=100 -t20"
-    found = sbatch_submission(problem, line, user="man")
+    found = submission(problem, line, user="man")
     assert found.job.priority == 12102 - 24
     assert found.job.project == "chem"
     said = "it has priority 12078, of its size, partition, QOS normal, TRES and fairshare"
     assert found.assumed == (said,)
-    nice = sbatch_submission(problem, f"{line} --nice=50 -A chem", user="man")
+    nice = submission(problem, f"{line} --nice=50 -A chem", user="man")
     assert (nice.job.priority, nice.job.unheeded, nice.quiet) == (12028, (), ())
-    lowest = sbatch_submission(problem, line, user="nobody")
+    lowest = submission(problem, line, user="nobody")
     assert "lowest priority" in lowest.assumed[0]
-    assert sbatch_submission(problem, f"{line} --priority=7", user="man").job.has_fixed_priority
+    assert submission(problem, f"{line} --priority=7", user="man").job.has_fixed_priority
 
 
 def test_sshare_is_shown_as_slurm_prints_it(tmp_path: Any) -> None:

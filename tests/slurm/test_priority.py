@@ -9,7 +9,7 @@ import pytest
 import slotwise as sw
 from slotwise.model.slurm_priority import PriorityRequest, SizeAndPartition
 from slotwise.model.sources.slurm.priorities import size_and_partition
-from slotwise.model.sources.slurm.sbatch import sbatch_submission
+from submitted import submission
 
 from tests.slurm.test_import import instance_of, texts_of
 
@@ -87,7 +87,7 @@ def test_another_part_leaves_the_priority_unknown(line: str) -> None:
     kept = [row for row in texts["config.txt"].splitlines() if not row.startswith(f"{name} ")]
     problem = instance_of({**texts, "config.txt": "\n".join([*kept, line]) + "\n"})
     assert size_and_partition(problem) is None
-    found = sbatch_submission(problem, "sbatch -n1 --mem=50 -t10")
+    found = submission(problem, "sbatch -n1 --mem=50 -t10")
     assert "lowest priority" in found.assumed[0]
     assert sw.loads(sw.dump(problem)).params == problem.params
 

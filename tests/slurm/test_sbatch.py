@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise import InputError
-from slotwise.model.sources.slurm.sbatch import sbatch_submission
 from slotwise.model.sources.slurm.several_partitions import BEHIND_LEFT
+from submitted import submission
 
 from tests.slurm.test_import import instance_of, run, texts_of
 
@@ -46,7 +46,7 @@ RECORDED = {
 
 @pytest.mark.parametrize("number", RECORDED)
 def test_lines_ask_for_what_slurm_had_of_their_jobs(probes: sw.Instance, number: str) -> None:
-    job = sbatch_submission(probes, f"sbatch {RECORDED[number]}").job
+    job = submission(probes, f"sbatch {RECORDED[number]}").job
     known = next(job for job in probes.pending if job.id == number)
     assert (job.slots, job.res_req, job.run_limit, job.exclusive) == (
         known.slots, known.res_req, known.run_limit, known.exclusive
@@ -55,21 +55,21 @@ def test_lines_ask_for_what_slurm_had_of_their_jobs(probes: sw.Instance, number:
 
 def test_defaults_of_memory(probes: sw.Instance) -> None:
     """DefMemPerCPU of a partition, else the whole node."""
-    assert sbatch_submission(probes, "sbatch -n1 -p hi").job.res_req == (
+    assert submission(probes, "sbatch -n1 -p hi").job.res_req == (
         "rusage[mem=50/task] span[hosts=1]",
     )
-    job = sbatch_submission(probes, "sbatch -n1").job
+    job = submission(probes, "sbatch -n1").job
     assert job.exclusive
     assert job.queue == "main"
 
 
 def test_times_dependencies_arrays_and_priority(probes: sw.Instance) -> None:
     line = "sbatch -n1 --mem=1 --begin=now+1hour --deadline=2026-11-27T03:00 -d afterok:1:2,after:3"
-    job = sbatch_submission(probes, f"{line} --priority=7 --time-min=5 -t 20").job
+    job = submission(probes, f"{line} --priority=7 --time-min=5 -t 20").job
     assert (job.begin, job.deadline, job.priority) == (3600, 11179, 7)
     assert job.dependency == "done(1) && done(2) && started(3)"
     assert job.estimated_run_time == 300
-    found = sbatch_submission(probes, "sbatch -n1 --mem=1 -a 0-7:2%2")
+    found = submission(probes, "sbatch -n1 --mem=1 -a 0-7:2%2")
     assert [job.array_index for job in found.jobs] == [0, 2, 4, 6]
     assert found.jobs[0].array_limit == 2
     assert found.assumed[0].startswith("it has priority 1070, of its size")
@@ -80,15 +80,15 @@ def test_scripts_and_which_option_counts(live: sw.Instance) -> None:
         "#!/bin/bash\n# a comment\n#SBATCH -N 2 --ntasks-per-node=4\n#SBATCH --time=10 --mem=10M"
         " # of a node\n\necho start\n#SBATCH -N 9\n"
     )
-    job = sbatch_submission(live, "sbatch -t 20 job.sh", script=script).job
+    job = submission(live, "sbatch -t 20 job.sh", script=script).job
     assert (job.slots, job.res_req, job.run_limit) == (
         8, ("rusage[mem=10/host] span[ptile=4]",), 1200
     )  # fmt: skip
-    assert sbatch_submission(live, script).job.run_limit == 600
+    assert submission(live, script).job.run_limit == 600
 
 
 def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
-    found = sbatch_submission(live, "sbatch -n1 --mem=1 --contiguous --mail-type=END --nice=5")
+    found = submission(live, "sbatch -n1 --mem=1 --contiguous --mail-type=END --nice=5")
     assert found.job.unheeded == ("--contiguous (set)", "--nice (5)")
     assert found.quiet == ("--mail-type",)
     answer = sw.ask(live, "sbatch -n1 --mem=1 --contiguous -t 5")
@@ -113,10 +113,10 @@ def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
 )
 def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> None:
     if line == "sbatch -N 2-":
-        assert "more nodes" in sbatch_submission(live, f"{line} --mem=1").job.assumed[-1]
+        assert "more nodes" in submission(live, f"{line} --mem=1").job.assumed[-1]
         return
     with pytest.raises(InputError) as caught:
-        sbatch_submission(live, line)
+        submission(live, line)
     assert message in str(caught.value)
 
 
@@ -127,15 +127,15 @@ def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:
         *("--thread-spec=1", "--tres-bind=x", "--kill-on-invalid-dep=yes", "--power=level"),
         *("--stepmgr", "--oom-kill-step", "--oom-kill-step=1", "--mem-update=5"),  # to 26.05
     ):
-        sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+        submission(live, f"sbatch -n1 --mem=1 {option}")
     for option in ("--per-node=1", "--bind=1", "--spec=1", "--no-"):
         with pytest.raises(InputError, match="unknown option"):
-            sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+            submission(live, f"sbatch -n1 --mem=1 {option}")
 
 
 def test_a_script_names_its_line(live: sw.Instance) -> None:
     with pytest.raises(InputError, match=r"job\.sh:2: --ntasks"):
-        sbatch_submission(live, "#!/bin/sh\n#SBATCH -n none\n", script_name="job.sh")
+        submission(live, "#!/bin/sh\n#SBATCH -n none\n", script_name="job.sh")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_word_of_a_directive_that_is_no_option_is_refused(
     for space in (" ", "\t"):
         text = f"#!/bin/sh\n#SBATCH -n1 -t5 --mem=10\n#SBATCH{space}{directive}\nx\n"
         with pytest.raises(InputError, match=re.escape(told)) as error:
-            sbatch_submission(live, text, script_name="job.sh")
+            submission(live, text, script_name="job.sh")
         assert str(error.value).startswith("job.sh:3: #SBATCH: ")
 
 
@@ -183,7 +183,7 @@ def test_tasks_of_a_node_are_the_room_that_each_node_has(
     """Slurm looks for room for them on every node, however few tasks there are, and gives no node
     to a job that has no task for it. Three tasks on three nodes were planned on one.
     """
-    job = sbatch_submission(live, f"sbatch {line} --mem-per-cpu=1").job
+    job = submission(live, f"sbatch {line} --mem-per-cpu=1").job
     assert (job.slots, job.res_req[-1].split(" ")[-1]) == (slots, shape)
     assert bool([text for text in job.assumed if "tasks on" in text]) == told
 
@@ -215,7 +215,7 @@ running: [{id: 1, queue: cpu, slots: 4, run_limit: 1h, start: 0, allocation: 4*n
 def test_a_long_dash_on_a_line_is_no_script(live: sw.Instance) -> None:
     for line in ("srun \u2013n 2 a.out", "sbatch -n1 \u2014mem=4G job.sh"):
         with pytest.raises(InputError, match="begins with a long dash"):
-            sbatch_submission(live, line)
+            submission(live, line)
 
 
 def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
@@ -245,8 +245,8 @@ def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
 def test_the_other_components_of_a_heterogeneous_job_are_named(
     live: sw.Instance, line: str, script: str | None
 ) -> None:
-    alone = sbatch_submission(live, "sbatch -n1 -t5 --mem=10").job
-    found = sbatch_submission(live, line, script=script).job
+    alone = submission(live, "sbatch -n1 -t5 --mem=10").job
+    found = submission(live, line, script=script).job
     assert found.unheeded[:-1] == alone.unheeded
     assert "the other components of the heterogeneous job" in found.unheeded[-1]
     assert replace(found, unheeded=()) == replace(alone, unheeded=())
@@ -259,8 +259,8 @@ def test_partitions_that_are_planned_as_their_first_are_named(
     """As for a job that waits in them: its start elsewhere may be sooner, so none is proved."""
     told = f"its other partitions: planned in {first} of {partitions}"
     line = f"sbatch -p {partitions} -n1 --mem=10 -t 5"
-    assert told in sbatch_submission(probes, line).job.assumed
-    assert not sbatch_submission(probes, line.replace(partitions, "hi")).job.assumed
+    assert told in submission(probes, line).job.assumed
+    assert not submission(probes, line.replace(partitions, "hi")).job.assumed
 
 
 def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
@@ -268,13 +268,13 @@ def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
     texts = texts_of("probes")
     texts["reservation.txt"] = texts["reservation.txt"].replace("Flags=", "Flags=FLEX,", 1)
     found = instance_of(texts)
-    assert BEHIND_LEFT.what in sbatch_submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
+    assert BEHIND_LEFT.what in submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
 
 
 @pytest.mark.parametrize("line", ["-a 1-5000", "-a 1-4,5000%2", "-a 0-3%0", "-a 4-1", "-a x"])
 def test_arrays_that_slurm_refuses_are_told_in_its_words(probes: sw.Instance, line: str) -> None:
     with pytest.raises(InputError, match="--array") as found:
-        sbatch_submission(probes, f"sbatch -n1 --mem=1 {line}")
+        submission(probes, f"sbatch -n1 --mem=1 {line}")
     assert not any(word in str(found.value) for word in ("MAX_JOB_ARRAY_SIZE", "bsub", "-J"))
     assert ("MaxArraySize" in str(found.value)) == ("5000" in line)
 
@@ -293,8 +293,8 @@ def test_what_follows_one_dash_is_a_letter_and_its_value(
     scripts = {f"sbatch {words} --mem=1": None, "sbatch job.sh": f"#!/bin/sh\n#SBATCH {words}\n"}
     for line, script in scripts.items():
         if not right:
-            assert sbatch_submission(live, line, script=script)
+            assert submission(live, line, script=script)
             continue
         with pytest.raises(InputError, match=f"write {right}") as caught:
-            sbatch_submission(live, line, script=script, script_name="job.sh")
+            submission(live, line, script=script, script_name="job.sh")
         assert ("job.sh:2:" in str(caught.value)) == (script is not None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from slotwise.model.configuration import Limit, Scope
-from slotwise.model.sources.slurm.sbatch import sbatch_submission
+from submitted import submission
 
 from tests.slurm.test_import import instance_of, texts_of
 
@@ -33,7 +33,7 @@ def _limited(projects: dict[str, str], *, by_qos: bool = True) -> sw.Instance:
 
 
 def _asked(instance: sw.Instance, options: str, user: str) -> tuple[str, tuple[str, ...]]:
-    job = sbatch_submission(instance, f"sbatch -n1 --mem=5 -t 5 {options}", user=user).job
+    job = submission(instance, f"sbatch -n1 --mem=5 -t 5 {options}", user=user).job
     return job.project, job.unheeded
 
 

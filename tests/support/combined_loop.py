@@ -29,8 +29,8 @@ from slotwise import (
     QueueSwitch,
     Release,
     Resize,
+    check,
 )
-from slotwise.model.formats.objects import require_sound
 
 
 def workload(seed: int) -> Instance:
@@ -39,7 +39,7 @@ def workload(seed: int) -> Instance:
     while True:
         instance = _drawn(random)
         try:
-            require_sound(instance)
+            check(instance)
         except InputError:
             continue
         return instance
