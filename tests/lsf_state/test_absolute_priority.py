@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from printed_listings import snapshot
 from slotwise import Instance, dump, loads
-from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.absolute_priority import StatedPriority
-from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 
@@ -68,15 +67,8 @@ APS = """JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUB
 """
 
 
-def made(bjobs: str, *facts: str, queues: str = QUEUES) -> Instance:
-    printed = Printed(
-        [Text(bjobs, "bjobs")],
-        [Text(HOSTS, "bhosts")],
-        [Text(queues, "bqueues")],
-        [],
-        facts=[Text(text, "aps") for text in facts],
-    )
-    return make_instance(printed, NOW, NOW, None)
+def made(bjobs: str, *aps: str, queues: str = QUEUES) -> Instance:
+    return snapshot(NOW, bjobs=bjobs, bhosts=HOSTS, bqueues=queues, aps=aps)
 
 
 def test_bjobs_aps_tells_system_priorities_and_is_compared_with_the_formula(

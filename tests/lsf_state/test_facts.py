@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
+from printed_listings import snapshot
 from slotwise import InputError, Instance, Job, load
-from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.cli.main import app
-from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 from typer.testing import CliRunner
 
@@ -84,14 +82,10 @@ def test_a_folder_without_any_of_it_is_refused(tmp_path: Path) -> None:
         assert says in said
 
 
-def made(*facts: str, **texts: str) -> Instance:
-    """The instance of the listings above and these facts."""
-    given: dict[str, Any] = {
-        name: [Text(texts.get(name, PRINTED[name]), name)]
-        for name in ("bjobs", "bhosts", "bqueues")
-    }
-    printed = Printed(**given, facts=[Text(text, "facts") for text in facts])
-    return make_instance(printed, NOW, NOW, None)
+def made(**texts: str) -> Instance:
+    """The instance of the listings above and these texts."""
+    usual = {name: PRINTED[name] for name in ("bjobs", "bhosts", "bqueues")}
+    return snapshot(NOW, **(usual | texts))
 
 
 @pytest.mark.behaviour("CFG-04", "GRP-01")
@@ -109,7 +103,7 @@ def made(*facts: str, **texts: str) -> Instance:
 def test_job_groups_are_those_of_bjgroup(groups: str, limits: list[tuple[str, int | None]]) -> None:
     head = "GROUP_NAME NJOBS PEND RUN SSUSP USUSP FINISH SLA JLIMIT OWNER\n"
     asks = PRINTED["bjobs"].replace("Command", "Job Group </a/b>, Command")
-    found = made(head + groups, bjobs=asks)
+    found = made(bjgroup=head + groups, bjobs=asks)
     assert [(group.name, group.limit) for group in found.job_groups] == limits
     assert [job.job_group for job in found.pending] == ["/a/b"]
     assert any(
@@ -166,8 +160,8 @@ def test_without_use_it_is_assumed_that_jobs_may_be_bound(use: bool) -> None:
     """lshosts -T prints no use, bhosts -aff does; one of a host is enough."""
     plain = TREES.replace("*", "").replace("0M / ", "")
     marked = plain.replace("NUMA[1: 31G]", "NUMA[1: 5M / 31G]") if use else plain
-    found = made(marked, bhosts=PRINTED["bhosts"])
-    assert found.cluster == made(plain, bhosts=PRINTED["bhosts"]).cluster
+    found = made(topology=marked)
+    assert found.cluster == made(topology=plain).cluster
     (told,) = (item for item in found.omissions if "give bhosts -aff" in item.what)
     assert told.hosts == (("hostA",) if use else ("hostA", "hostB"))
     bound = replace(found, pending=tuple(with_binding(found.pending[0])))

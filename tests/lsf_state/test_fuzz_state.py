@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from slotwise import InputError, Instance, dump, dump_json, loads
-from slotwise.model.formats.reading import kind_of_text
+from printed_listings import snapshot
+from slotwise import InputError, Instance, dump, dump_json, load, loads
+from slotwise.cli.main import app
 from slotwise.model.sources.acct import parse_acct
-from slotwise.model.sources.log_lines import BadRecords
-from slotwise.model.sources.lsf_state.assemble import assemble, moment_of
-from slotwise.model.sources.lsf_state.bhosts import read_bhosts
-from slotwise.model.sources.lsf_state.bjobs import read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import read_bhpart, read_bqueues
-from slotwise.model.sources.lsf_state.event_log import cut
-from slotwise.model.sources.lsf_state.log_records import parse_events
-from slotwise.model.sources.lsf_state.seen import Seen
-from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
+from typer.testing import CliRunner
 
 from .output_forms import FORMS
 from .test_bjobs import PENDING
 from .test_facts import made
-from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES
+from .test_hosts_and_queues import BHOSTS, BQUEUES
 
 DATA = Path(__file__).parents[1] / "data"
 NOW = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
@@ -72,36 +65,13 @@ def _accepted(instance: Instance) -> None:
     assert loads(dump_json(instance)) == instance
 
 
-def _jobs(content: str) -> None:
-    jobs = read_bjobs(Text(content, "x"), PrintedTimes(NOW))
-    made = assemble(Seen(jobs), datetime.fromtimestamp(moment_of(jobs, NOW), UTC))
-    _accepted(made.instance)
-
-
-def _hosts(content: str) -> None:
-    hosts = read_bhosts(Text(content, "x"))
-    _accepted(assemble(Seen(hosts=hosts), NOW).instance)
-
-
-def _queues(content: str) -> None:
-    queues = read_bqueues(Text(content, "x"))
-    hosts = read_bhosts(Text(BHOSTS, "x"))
-    _accepted(assemble(Seen(hosts=hosts, queues=queues), NOW).instance)
-
-
-def _partitions(content: str) -> None:
-    partitions = read_bhpart(Text(content, "x"))
-    hosts = read_bhosts(Text(BHOSTS.replace("hostA", "HostA"), "x"))
-    _accepted(assemble(Seen(hosts=hosts, partitions=partitions), NOW).instance)
-
-
 def _events(content: str) -> None:
-    bad = BadRecords()
-    moment = cut(parse_events(content.splitlines(), bad, {}), None, later=True)
-    assert bad.count >= len(bad.problems)
-    now = datetime.fromtimestamp(min(moment.time, 4_000_000_000), UTC)
-    seen = Seen(moment.jobs, moment.later, moment.hosts)
-    _accepted(assemble(seen, now).instance)
+    with TemporaryDirectory() as folder:
+        log, made = Path(folder, "lsb.events"), Path(folder, "made.json")
+        log.write_text(content, encoding="utf-8")
+        command = ["import", "events", str(log), "-o", str(made)]
+        CliRunner().invoke(app, command, catch_exceptions=False)
+        _accepted(load(made))
 
 
 def _acct(content: str) -> None:
@@ -109,12 +79,23 @@ def _acct(content: str) -> None:
     assert all(problem.line for problem in log.problems)
 
 
+def _listing(option: str, **beside: str) -> Callable[[str], None]:
+    return lambda content: _accepted(snapshot(NOW, **{option: content}, **beside))
+
+
+PARTITION = DATA.parent / "golden" / "lsf-hosts-and-queues" / "in" / "bhpart" / "bhpart"
 READERS: dict[str, tuple[Callable[[str], None], list[str]]] = {
-    "bjobs json": (_jobs, JOBS),
-    "bjobs text": (_jobs, [PENDING]),
-    "bhosts": (_hosts, [BHOSTS, (DATA / "lsf" / "bhosts.json").read_text()]),
-    "bqueues": (_queues, [BQUEUES, (DATA / "lsf" / "bqueues.json").read_text()]),
-    "bhpart": (_partitions, [BHPART]),
+    "bjobs json": (_listing("bjobs"), JOBS),
+    "bjobs text": (_listing("bjobs"), [PENDING]),
+    "bhosts": (_listing("bhosts"), [BHOSTS, (DATA / "lsf" / "bhosts.json").read_text()]),
+    "bqueues": (
+        _listing("bqueues", bhosts=BHOSTS),
+        [BQUEUES, (DATA / "lsf" / "bqueues.json").read_text()],
+    ),
+    "bhpart": (
+        _listing("bhpart", bhosts=BHOSTS.replace("hostA", "HostA")),
+        [PARTITION.read_text()],
+    ),
     "events": (_events, ["".join(EVENTS.splitlines(True)[n : n + 12]) for n in (0, 60, 300)]),
     "acct": (_acct, [(DATA / "acct" / "lsb.acct.older").read_text()]),
 }
@@ -128,7 +109,6 @@ def test_mutated_files_never_give_a_traceback(name: str) -> None:
     for _ in range(120):
         content = _mutated(rng.choice(texts), rng)
         try:
-            kind_of_text(content)
             read(content)
         except InputError as error:
             refused += 1
@@ -141,11 +121,19 @@ def test_mutated_files_never_give_a_traceback(name: str) -> None:
 
 
 #: Job groups, service classes, pools, processor units, reservations, absolute priority.
+OPTIONS = {
+    "bjgroup": "bjgroup",
+    "bsla": "bsla",
+    "bresources -g": "bresources",
+    "lshosts -T": "topology",
+    "brsvs": "brsvs",
+    "bjobs -aps": "aps",
+}
 FACTS = [
-    form.text.replace(" h1", " hostA").replace("h1:", "hostA:")
+    (option, form.text.replace(" h1", " hostA").replace("h1:", "hostA:"))
     for form in FORMS
-    if re.search("bjgroup|bsla|bresources -g|lshosts -T|brsvs|bjobs -aps", form.form)
-    and isinstance(form.text, str)
+    for words, option in OPTIONS.items()
+    if words in form.form and isinstance(form.text, str)
 ]
 
 
@@ -154,8 +142,9 @@ def test_mutated_facts_never_give_a_traceback() -> None:
     rng = random.Random(60)
     answers = refused = 0
     for _ in range(70):
+        option, text = rng.choice(FACTS)
         try:
-            _accepted(made(_mutated(rng.choice(FACTS), rng)))
+            _accepted(made(**{option: _mutated(text, rng)}))
         except InputError as error:
             refused += all(item.message for item in error.problems)
         else:
@@ -168,24 +157,28 @@ def test_mutated_facts_never_give_a_traceback() -> None:
 
 def test_a_tree_of_a_host_without_a_name_is_left_out_and_told() -> None:
     tree = "Host[62G] hostA\n core0(0)\nHost[62G] ho,st\n core0(0)\n core1(1)\n"
-    found = made(tree)
+    found = made(topology=tree)
     assert [host.cores for host in found.cluster.hosts] == [1, None]
     assert any("'ho,st' is not a host name" in item.what for item in found.omissions)
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("option", "text"),
     [
-        "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn]\n",
-        "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn\x07\n",
-        "GROUP_NAME    USERS\ng\x07    ann bob\n",
-        "GROUP_NAME    USERS\ng[3-1]    ann bob\n",
-        "JOBID USER STAT QUEUE APS\n1\x07 ann PEND normal 5]\n",
-        "RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW\nu[#0 user ann 0/4 hostA:0/4 3:0:0-3:3:0 *\n",
+        ("busers", "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn]\n"),
+        ("busers", "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn\x07\n"),
+        ("bugroup", "GROUP_NAME    USERS\ng\x07    ann bob\n"),
+        ("bugroup", "GROUP_NAME    USERS\ng[3-1]    ann bob\n"),
+        ("aps", "JOBID USER STAT QUEUE APS\n1\x07 ann PEND normal 5]\n"),
+        (
+            "brsvs",
+            "RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW\n"
+            "u[#0 user ann 0/4 hostA:0/4 3:0:0-3:3:0 *\n",
+        ),
     ],
 )
-def test_names_that_no_file_can_hold_are_no_obstacle(text: str) -> None:
+def test_names_that_no_file_can_hold_are_no_obstacle(option: str, text: str) -> None:
     """Fails if an import writes, without an error, what no command reads."""
     with suppress(InputError):
-        instance = made(text)
+        instance = made(**{option: text})
         assert loads(dump_json(instance)) == loads(dump(instance)) == instance

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+from printed_listings import snapshot
 from slotwise import Gpus, Instance
-from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.sources.lsf_state.bhosts import of_block
-from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 
 NOW = datetime(2026, 11, 24, 11, 1, tzinfo=UTC)
@@ -58,12 +56,9 @@ def running(id: str, host: str = "q01", slots: int = 8, **more: str) -> dict[str
     return record(id, "RUN", START_TIME="Nov 24 10:01", **where, **more)
 
 
-def instance(
-    *jobs: dict[str, str], hosts: tuple[str, ...] = (HOSTS,), site: Path | None = None
-) -> Instance:
+def instance(*jobs: dict[str, str], hosts: tuple[str, ...] = (HOSTS,)) -> Instance:
     text = json.dumps({"COMMAND": "bjobs", "JOBS": len(jobs), "RECORDS": jobs})
-    texts = tuple(Text(host, f"bhosts{n}") for n, host in enumerate(hosts))
-    return make_instance(Printed((Text(text, "bjobs"),), texts), NOW, NOW, site)
+    return snapshot(NOW, bjobs=text, bhosts=hosts)
 
 
 def gpus(found: Instance) -> dict[str, Gpus | None]:
@@ -97,7 +92,22 @@ def test_gpus_in_use_that_no_job_has_are_held_by_the_last_to_end() -> None:
 
 @pytest.mark.behaviour("GPU-01", "CFG-04")
 def test_the_long_form_of_bjobs_tells_gpus() -> None:
-    asked, held = of_block(BLOCK.splitlines())
-    right = "num=2:mode=exclusive_process:mps=no:j_exclusive=yes:gvendor=nvidia:gmem=2G"
-    assert (asked, held) == (right, {"kilenc": 2})
-    assert of_block(TABLE.splitlines())[1] == {"nodes-1.example": 2, "nodes-2.example": 1}
+    """Also in a listing of which no line is wrapped: the rows of a table stand as far in."""
+    text = "Job <7>, User <a>, Project <p>, Status <RUN>, Queue <gpu>, Command <x>\n"
+    text += "Tue Nov 24 10:00:00: Submitted from host <q01>, CWD </>, {0} Task(s);\n"
+    text += "Tue Nov 24 10:01:00: Started {0} Task(s) on Host(s) {1};\n\n{2}"
+
+    def gpu(slots: int, where: str, block: str) -> str:
+        names = re.findall(r"[a-z]+[-\w.]*", where)
+        rows = [f"{name} ok - 48 0 0 0 0 0" for name in names]
+        each = [f"{name} {number} V100 1G 0M 0 0 0 0" for name in names for number in range(4)]
+        heads = ((HOSTS, rows), (GPUS, each))
+        hosts = ["\n".join([head.split("\n")[0], *lines]) for head, lines in heads]
+        found = snapshot(NOW, bjobs=text.format(slots, where, block), bhosts=hosts)
+        return found.running[0].job.gpu
+
+    asked = "mode=exclusive_process:mps=no:j_exclusive=yes:gvendor=nvidia:gmem=2G"
+    assert gpu(1, "<kilenc>", BLOCK) == f"num=2:{asked}"
+    counted = BLOCK[: BLOCK.index(" RESOURCE")] + BLOCK[BLOCK.index(" GPU REQ") :]
+    assert gpu(1, "<kilenc>", counted) == f"num=2/host:{asked}"
+    assert gpu(3, "<2*nodes-1.example> <1*nodes-2.example>", TABLE) == "num=2/host"

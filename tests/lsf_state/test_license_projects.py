@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 import slotwise as sw
-from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.sources.lsf_state.values import Text
+from printed_listings import snapshot
 
 SECTION = "Begin Limit\nNAME = lp\nPER_LIC_PROJECT = all ~free\nJOBS = 1\nEnd Limit\n"
 JOBS = """
@@ -23,14 +22,9 @@ hostA              ok              -      4      0      0      0      0      0
 NOW = datetime(2026, 11, 27, 0, 34, tzinfo=UTC)
 
 
-def made(*facts: str, bjobs: str = JOBS) -> sw.Instance:
-    """The instance of one host, of jobs and of these facts."""
-    printed = Printed(
-        bjobs=[Text(bjobs, "bjobs")],
-        bhosts=[Text(HOSTS, "bhosts")],
-        facts=[Text(text, "facts") for text in facts],
-    )
-    return make_instance(printed, NOW, NOW, None)
+def made(*limits: str, bjobs: str = JOBS) -> sw.Instance:
+    """The instance of one host, of jobs and of these limits."""
+    return snapshot(NOW, bjobs=bjobs, bhosts=HOSTS, blimits=limits)
 
 
 @pytest.mark.parametrize("column", [{}, {"LICENSE_PROJECT": ""}, {"LICENSE_PROJECT": "a"}])

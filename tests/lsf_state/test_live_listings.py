@@ -13,29 +13,30 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from printed_listings import snapshot
 from slotwise import Instance
-from slotwise.cli.import_snapshot import FACTS, Printed, make_instance
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.scheduler.simulation import simulate
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 LIVE = Path(__file__).parents[1] / "data" / "ground" / "live"
 #: Of each recording the queues that it ran under.
 RUNS = {"x2": "x", "x3": "x", "r1": "r1", "r3": "r3", "r4": "r4", "w1": "w1"}
+#: The forms that are read of commands with several.
+READ = ("bjobs -u all -UF", "bhosts -l", "bhosts -s", "bqueues -l")
 REFERENCE = datetime(2026, 11, 27, 1, tzinfo=UTC)
 
 
 @cache
-def printed(run: str) -> Printed:
+def printed(run: str) -> dict[str, list[str]]:
     """The listings of a run, by command."""
     text = (LIVE / f"{run}.listings").read_text("utf-8")
     parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)[1:]
-    found = {words: Text(part, words) for words, part in zip(parts[::2], parts[1::2], strict=True)}
-    facts = [text for words, text in found.items() if words.split()[0] in FACTS]
-    hosts = [found["bhosts -l"], found["bhosts -s"]]
-    bjobs, bqueues = [found["bjobs -u all -UF"]], [found["bqueues -l"]]
-    return Printed(bjobs, hosts, bqueues, (), found["lsid"].content, facts)
+    found: dict[str, list[str]] = {}
+    for words, part in zip(parts[::2], parts[1::2], strict=True):
+        if words in READ or words.split()[0] not in ("bjobs", "bhosts", "bqueues"):
+            found.setdefault(words.split()[0], []).append(part)
+    return found
 
 
 def both(run: str, folder: Path) -> tuple[Instance, Instance]:
@@ -44,7 +45,7 @@ def both(run: str, folder: Path) -> tuple[Instance, Instance]:
     shutil.copy(LIVE / f"{RUNS[run]}.queues", folder / "lsb.queues")
     site, _ = site_document(folder, present=REFERENCE).instance()
     with_files, without = (
-        make_instance(printed(run), REFERENCE, None, base) for base in (site, None)
+        snapshot(REFERENCE, base, dated=False, **printed(run)) for base in (site, None)
     )
     return with_files, without
 

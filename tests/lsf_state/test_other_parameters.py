@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from slotwise.model.configuration import Queue
+from printed_listings import snapshot
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.instance import Instance
-from slotwise.model.sources.lsf_state.bqueues import read_bqueues
-from slotwise.model.sources.lsf_state.queues import merged_queues
-from slotwise.model.sources.lsf_state.values import Remarks, Text
 
+NOW = datetime(2026, 4, 12, tzinfo=UTC)
 LONG = """
 QUEUE: q
   -- NOTE: a description with a colon
@@ -20,24 +18,11 @@ PARAMETERS/STATISTICS
 PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
  30    0  Open:Active       -    -    -    -     0     0     0     0     0    0
 Interval for a host to accept two jobs is 0 seconds
-{limits}
-SCHEDULING POLICIES:  BACKFILL {policies}
+SCHEDULING POLICIES:  BACKFILL
 USERS: all
 HOSTS:  all
 {more}
 """
-
-
-def _queue(limits: str = "", policies: str = "", more: str = "") -> tuple[Queue, Remarks]:
-    """A queue as bqueues -l prints it, and the notes on it."""
-    from slotwise.model.cluster import Cluster
-
-    notes = Remarks()
-    seen = read_bqueues(Text(LONG.format(limits=limits, policies=policies, more=more), "q"), notes)
-    base = Instance(Cluster(()), queues=())
-    made = merged_queues(base, seen, None, (), notes)
-    (queue,) = made.queues
-    return queue, notes
 
 
 @pytest.mark.behaviour("CFG-04")
@@ -45,8 +30,12 @@ def test_parameters_of_instance_files_are_taken_over(tmp_path: Path) -> None:
     """As import lsf reads the same keys of lsb.queues."""
     keys = {"RESRSV_LIMIT": "[mem=30,100]", "MAX_SLOTS_IN_POOL": "4", "GPU_REQ": "num=1"}
     keys |= {"SLA_GUARANTEES_IGNORE": "Y", "USE_PRIORITY_IN_POOL": "Y"}
-    queue, notes = _queue(more="\n".join(f"{key}:  {value}" for key, value in keys.items()))
-    assert notes.omissions == []
+    more = "\n".join(f"{key}:  {value}" for key, value in keys.items())
+    hosts = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh ok - 4 0 0 0 0 0\n"
+    gpus = "HOST_NAME GPU_ID MODEL MUSED MRSV NJOBS RUN SUSP RSV\nh 0 X 0M 0M 0 0 0 0\n"
+    found = snapshot(NOW, bhosts=[hosts, gpus], bqueues=LONG.format(more=more))
+    assert [item.mark for item in found.omissions] == ["no amounts"]
+    (queue,) = found.queues
     (tmp_path / "lsf.conf").write_text("")
     shared = "Begin Cluster\nClusterName\nc\nEnd Cluster\n"
     (tmp_path / "lsf.shared").write_text(shared)

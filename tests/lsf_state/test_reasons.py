@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from printed_listings import snapshot
 from slotwise.model.pending import LOAD_WORDS, Pending
-from slotwise.model.sources.lsf_state.bjobs import read_bjobs
-from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.solver.planning import plan
 from slotwise.solver.plausibility.gate import of_lsf, unexplained
 
@@ -318,6 +317,9 @@ INELIGIBLE = {
 }
 
 
+HOST = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nhostA ok - 8 0 0 0 0 0\n"
+
+
 @pytest.mark.parametrize(
     "printed", ["", "-", "New job is waiting for scheduling;", "Job slot limit reached: 1 host"]
 )
@@ -325,10 +327,10 @@ INELIGIBLE = {
 def test_what_makes_a_job_ineligible_was_read(what: str, printed: str) -> None:
     """It counted as a job that waits for slots in use, and its start was proved."""
     changes, explained = INELIGIBLE[what]
-    row = {"JOBID": "2", "STAT": "PEND", "PENDSTATE": "IPEND", "PEND_REASON": printed}
+    row = {"JOBID": "2", "STAT": "PEND", "QUEUE": "q", "PENDSTATE": "IPEND", "PEND_REASON": printed}
     text = json.dumps({"COMMAND": "bjobs", "JOBS": 1, "RECORDS": [row]})
-    (seen,) = read_bjobs(Text(text, "f"), PrintedTimes(datetime(2026, 3, 16, tzinfo=UTC)))
-    found = made(seen.reason, changes)
+    (said,) = snapshot(datetime(2026, 3, 16, tzinfo=UTC), bjobs=text, bhosts=HOST).lsf_says
+    found = made(said.reason, changes)
     assert (not found.omissions) == explained
     if not explained:
         assert not plan(found, "optimal", effort=5)[found.pending[0].id].proved

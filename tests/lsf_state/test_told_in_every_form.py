@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from printed_listings import snapshot
 from slotwise import InputError, Instance, Job
-from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.cli.selection import Selection
-from slotwise.model.formats.submit import refusals
+from slotwise.cli.main import app
 from slotwise.model.omissions import Omission
-from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import read_bqueues
-from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.solver.planning import plan
 from submitted import submitted_job
+from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 3, 16, 10, tzinfo=UTC)
@@ -56,10 +53,6 @@ def record(**fields: str) -> str:
     return json.dumps({"COMMAND": "bjobs", "JOBS": 1, "RECORDS": [given | fields]})
 
 
-def job_of(text: str) -> SeenJob:
-    return read_bjobs(Text(text, "f"), PrintedTimes(NOW))[0]
-
-
 def touching(it: Instance) -> tuple[Omission, ...]:
     """What touches a start, but for what no bqueues was given to say."""
     return tuple(
@@ -70,12 +63,7 @@ def touching(it: Instance) -> tuple[Omission, ...]:
 
 
 def made(**texts: str | list[str]) -> Instance:
-    def of(name: str) -> list[Text]:
-        given = texts.get(name, [])
-        return [Text(text, name) for text in ([given] if isinstance(given, str) else given)]
-
-    printed = Printed(of("bjobs"), of("bhosts"), of("bqueues"))
-    return make_instance(printed, NOW, NOW, None, "")
+    return snapshot(NOW, **texts)
 
 
 OPEN = hosts("a  ok - 8 0 0 0 0 0", "b  ok - 8 0 0 0 0 0")
@@ -125,11 +113,16 @@ def test_what_the_scheduler_says_of_a_start_is_weighed(text: str) -> None:
         (waits(parts=" ESTIMATED_RUNTIME\n 10.0 min of h"), "estimated_run_time", 600),
         (waits(parts=" STAGING DETAILS:\n x"), "unheeded", ("STAGING DETAILS",)),
         (waits(parts=" SCHEDULING PARAMETERS:\n x"), "unheeded", ()),
-        (waits(events=f"{LATER} Reserved <3> job slots on host(s) <3*a>;"), "reserved", 3),
     ],
 )
 def test_a_fact_of_a_job_is_read_or_told(text: str, field: str, value: Any) -> None:
-    assert getattr(job_of(text), field) == value
+    assert getattr(made(bjobs=text, bhosts=OPEN).pending[0], field) == value
+
+
+def test_slots_reserved_where_no_queue_reserves_are_told() -> None:
+    text = waits(events=f"{LATER} Reserved <3> job slots on host(s) <3*a>;")
+    told = [item.what for item in made(bjobs=text, bhosts=OPEN).omissions]
+    assert any("slots are reserved for job 2; no queue reserves here" in what for what in told)
 
 
 @pytest.mark.parametrize(
@@ -204,10 +197,12 @@ def test_a_closed_queue_takes_no_jobs_and_starts_those_it_has(form: str, status:
     assert (queue.open, queue.active) == ("Open" in status, "Inact" not in status)
     found = plan(it, "greedy")
     assert ("2" in {item.job for item in found}) == queue.active
-    refused = list(refusals(it, Job("9", queue="q", run_limit=60)))
-    assert [text.startswith("-q: queue q is closed") for text in refused] == [True] * (
-        not queue.open
-    )
+    later = Job("9", queue="q", run_limit=60)
+    if queue.open:
+        assert sw.ask(it, later).line.start is not None or not queue.active
+    else:
+        with pytest.raises(InputError, match="queue q is closed"):
+            sw.ask(it, later)
 
 
 WINDOW = "DISPATCH_WINDOW:  {}\n"
@@ -320,7 +315,6 @@ def test_slots_reserved_for_a_job_that_waits_are_waited_for() -> None:
     )
     for form, counts in rows:
         text = form.format(status="Open:Active", users="all", hosts="all", counts=counts)
-        assert read_bqueues(Text(text, "f"))[0].counts["RSV"] == 3
         it = made(bjobs=record(), bhosts=OPEN, bqueues=text)
         assert not any("slots waited for" in item.what for item in it.omissions)
 
@@ -334,19 +328,21 @@ def test_jobs_that_are_held_or_of_an_array_in_one_row_are_not_missed() -> None:
         assert touching(made(bjobs=record(STAT="PSUSP"), bhosts=OPEN, bqueues=text)) == ()
 
 
-def test_a_held_job_is_named_where_somebody_asks_for_it() -> None:
+def test_a_held_job_is_named_where_somebody_asks_for_it(tmp_path: Path) -> None:
     """explain, diagnose and --job say that it is held, and no plan is less proved by it."""
     it = made(bjobs=record(STAT="PSUSP"), bhosts=OPEN)
     (held,) = (item for item in it.omissions if item.unplanned)
     assert held.unplanned == ("2",)
     assert held.jobs == ()
-    again = sw.loads(sw.dump(it))
+    file = str(tmp_path / "held.yaml")
+    Path(file).write_text(sw.dump(it))
+    again = sw.load(file)
     assert again.omissions == it.omissions
     said = "job 2 was read but is not planned: in state PSUSP, held until `bresume` releases it"
     for ask in (
         lambda: sw.explain(again, "2"),
         lambda: sw.diagnose(again, jobs=["2"]),
-        lambda: Selection(names=("2",), top=0, only=False, sort="priority").check(again),
+        lambda: CliRunner().invoke(app, ["solve", file, "--job", "2"], catch_exceptions=False),
     ):
         with pytest.raises(InputError) as caught:
             ask()
@@ -409,12 +405,11 @@ def test_reserved_memory_says_what_rusage_counts_for(
     assert it.params.reserve_per_slot == per_slot
     assert any("belong to no job" in item.what for item in it.omissions) == contradicts
     for family in ("OpenLava Project 3.3", "volclava 1.0.0"):  # a guess where figures say nothing
-        printed = Printed([Text(runs, "j")], [Text(host, "h")], lsid=family)
-        it = make_instance(printed, NOW, NOW, None, "")
+        it = made(bjobs=runs, bhosts=host, lsid=family)
         guesses = [item for item in it.omissions if "rusage[mem] is counted" in item.what]
         assert (guesses == []) != contradicts
         assert it.params.reserve_per_slot == (per_slot or (contradicts and "Open" in family))
-        told = make_instance(printed, NOW, NOW, None, "host")
+        told = snapshot(NOW, None, "--rusage", "host", bjobs=runs, bhosts=host, lsid=family)
         assert not told.params.reserve_per_slot
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from printed_listings import snapshot
 from slotwise import InputError, Instance, to_document
-from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 
 pytestmark = pytest.mark.behaviour("CFG-04")
@@ -174,19 +173,11 @@ def as_json(command: str, records: list[dict[str, str]]) -> str:
 
 
 def made(**texts: str) -> Instance:
-    def of(name: str, usual: str = "") -> list[Text]:
-        text = texts.get(name, usual)
-        return [Text(text, name)] if text else []
-
     queues = PLAIN_QUEUES if "bhpart" in texts else QUEUES
-    printed = Printed(
-        of("bjobs", JOBS),
-        [*of("bhosts", HOSTS), *of("shared")],
-        of("bqueues", queues),
-        of("bhpart"),
-        facts=[*of("facts")],
-    )
-    return make_instance(printed, NOW, NOW, None, "")
+    usual = {"bjobs": JOBS, "bhosts": HOSTS, "bqueues": queues}
+    given: dict[str, list[str]] = {name: [text] for name, text in (usual | texts).items()}
+    given["bhosts"] += given.pop("shared", [])
+    return snapshot(NOW, **given)
 
 
 LIMITS = """\
@@ -239,17 +230,17 @@ LISTINGS: dict[str, tuple[str, str, str]] = {
     "queues -l": ("bqueues", QUEUES, rf"{NUMBER}|Open:Active"),
     "queues -w": ("bqueues", PLAIN_QUEUES + "other 1 Open:Active - - - - 0 0 0 0\n", NUMBER),
     "queues -json": ("bqueues", as_json("bqueues", JSON_QUEUES), IN_JSON),
-    "bparams -l": ("facts", PARAMS, NUMBER),
-    "bparams": ("facts", PLAIN_PARAMS, NUMBER),
-    "busers": ("facts", USERS, NUMBER),
-    "bugroup": ("facts", GROUPS, rf"{NUMBER}|\b(?:ann|bob)\b(?!,)"),
-    "bmgroup": ("facts", HOST_GROUPS, r"\bh\w+(?= |\n)"),
-    "lshosts": ("facts", MACHINES, r"(?<= )\d[\w.]*"),
+    "bparams -l": ("bparams", PARAMS, NUMBER),
+    "bparams": ("bparams", PLAIN_PARAMS, NUMBER),
+    "busers": ("busers", USERS, NUMBER),
+    "bugroup": ("bugroup", GROUPS, rf"{NUMBER}|\b(?:ann|bob)\b(?!,)"),
+    "bmgroup": ("bmgroup", HOST_GROUPS, r"\bh\w+(?= |\n)"),
+    "lshosts": ("lshosts", MACHINES, r"(?<= )\d[\w.]*"),
     "bhpart": ("bhpart", PARTITIONS, NUMBER),
-    "blimits": ("facts", LIMITS, r"\d+/\d+"),
-    "blimits -c": ("facts", LIMIT_SECTIONS, r"(?<== )\d+"),
-    "bjgroup": ("facts", JOB_GROUPS, r"\d+/\S+"),
-    "bhosts -aff": ("facts", TREES, r"\b(?:Socket0|NUMA|core\d)|(?<=[*( ])\d+(?=[ )])"),
+    "blimits": ("blimits", LIMITS, r"\d+/\d+"),
+    "blimits -c": ("blimits", LIMIT_SECTIONS, r"(?<== )\d+"),
+    "bjgroup": ("bjgroup", JOB_GROUPS, r"\d+/\S+"),
+    "bhosts -aff": ("topology", TREES, r"\b(?:Socket0|NUMA|core\d)|(?<=[*( ])\d+(?=[ )])"),
     "bhosts -s": ("shared", SHARED, NUMBER),
 }
 
@@ -457,7 +448,7 @@ def test_an_amount_that_no_listing_gives_is_no_reason_against_a_host(
         facts = facts[: facts.index("h2")] if texts.get("only") else facts
         queue = FREE_QUEUE.format(slots, texts.get("hosts", "all"))
         jobs = ASKS.format(slots, requirement)
-        return sw.outlook(made(bjobs=jobs, bhosts=of_bhosts, bqueues=queue, facts=facts))["2"]
+        return sw.outlook(made(bjobs=jobs, bhosts=of_bhosts, bqueues=queue, lshosts=facts))["2"]
 
     whole, lacking = row_of({}), row_of(texts)
     assert (whole.state, whole.proved) == ("starts", True)

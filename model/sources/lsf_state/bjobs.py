@@ -86,8 +86,9 @@ TIMED = re.compile(
 )
 #: Separator between two jobs.
 _RULER = re.compile(r"\s*-{20,}\s*")
-#: No other line begins with as many blanks.
-_MIN_INDENT = 15
+#: Blanks of the rest of a wrapped line: no other line begins with as many, but for the second and
+#: further GPUs of a host (GPU_ALLOCATION), which begin with the numbers of a task and of a GPU.
+_DEEP = re.compile(r" {15,}(?=\S)(?!\d+ +\d+ )")
 #: Columns of text, where no line that was broken is longer.
 _USUAL_WIDTH = 79
 #: Blanks at the end of a line that mail programs and editors cut off; more is another layout.
@@ -106,14 +107,10 @@ class Wrapping:
     @classmethod
     def of(cls, lines: Sequence[str]) -> Wrapping:
         """Return the layout of a file."""
-        blanks = Counter(
-            lead
-            for line in lines
-            if line.strip() and (lead := len(line) - len(line.lstrip(" "))) >= _MIN_INDENT
-        )
+        blanks = Counter(found.end() for line in lines if (found := _DEEP.match(line)))
         stamps = Counter(len(found[0]) for line in lines if (found := TIMED.match(line)))
         # A rest that begins with a blank stands one column further in.
-        indent = min(blanks, default=_MIN_INDENT)
+        indent = min(blanks, default=_USUAL_WIDTH)
         if stamps:
             behind = stamps.most_common(1)[0][0]
             if behind in blanks or behind + 1 in blanks:
