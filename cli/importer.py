@@ -96,7 +96,7 @@ def lsf(
 
         confdir = site(example)
     elif confdir is None or example is not None:
-        raise InputError("no site is given: give a directory of configuration, or --example NAME")
+        raise InputError("give either a configuration directory or --example NAME")
     found = site_document(confdir, present=datetime.now().astimezone(), **reading.options())
     for note in found.notes:
         print_note(f"note: {note}")
@@ -494,8 +494,8 @@ def _acct_time(at: str, files: list[Path]) -> int:
     if first is None:
         _refuse(bad, keep_going=False)
         raise InputError(
-            f"--at {at}: is relative to the jobs of the log, which has no finished job: give a "
-            f"second or a time such as 2026-03-01T08:00:00"
+            f"--at {at} needs a finished job in the log: give seconds, or a time such as "
+            f"2026-03-01T08:00:00"
         )
     return last if at == "end" else _seconds(at, first)
 

@@ -96,7 +96,7 @@ def snapshot(
     """
     if how.is_given:
         if timeout is not None:
-            raise InputError([Problem("applies only to commands: remove --timeout", "--timeout")])
+            raise InputError([Problem("needs a live scheduler: remove --timeout", "--timeout")])
         keep_inputs(written.output, how.files)
         written.write(printed_instance(how))
         return

@@ -73,7 +73,7 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     if now is None:
         time = printed_at(seen)
         if time is None:
-            raise InputError("no input gives the time of the listings: give sdiag, or --now")
+            raise InputError("no listing has a time: give the output of sdiag, or --now")
         now = datetime.fromtimestamp(time, UTC)
     made = assemble(seen, now)
     print_notes(made.notes)

@@ -112,7 +112,7 @@ class Source:
             wrong = f"asks the scheduler of this machine: remove {other}"
             raise InputError([Problem(wrong, "--cluster")])
         if self.timeout is not None and not self.live:
-            raise InputError([Problem("applies only to commands: give --cluster", "--timeout")])
+            raise InputError([Problem("needs a live scheduler: give --cluster", "--timeout")])
         return self.live
 
     @property

@@ -24,7 +24,7 @@ INTRODUCTION = """\
 
 This page lists the behaviours of LSF and Slurm that Slotwise reproduces, with the differences.
 A test proves a behaviour if it is marked with the id of that behaviour and fails without it. If
-the documents are silent or disagree, [semantics.md](dev/semantics.md) has our decision.
+the documents are silent or disagree, [semantics.md](dev/semantics.md) records our decision.
 """
 MADE = "`make docs` makes this page from `docs/behaviours.yaml` and the marks of the tests.\n"
 

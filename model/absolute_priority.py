@@ -186,7 +186,7 @@ def _seconds(name: str, text: str) -> int:
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhSMH]?)", text)
     if match is None:
         raise ValueError(
-            f"GRACE_PERIOD of {name} must be a time like 10h, 10m or 10s, not {text!r}"
+            f"GRACE_PERIOD of {name} must be a time such as 10h, 10m or 10s, not {text!r}"
         )
     seconds = round(float(match[1]) * _UNITS[match[2].lower() or "h"])
     if seconds < 1:

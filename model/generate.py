@@ -105,7 +105,7 @@ def _check(positive: Mapping[str, int], others: Mapping[str, int], load: float) 
         if value < least
     ]
     if not 0 <= load <= 1:
-        problems.append(Problem(f"must be a share from 0 to 1, not {load:g}", path="load"))
+        problems.append(Problem(f"must be a fraction from 0 to 1, not {load:g}", path="load"))
     if problems:
         raise InputError(problems)
 

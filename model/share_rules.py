@@ -193,7 +193,7 @@ def share_warnings(instance: Instance) -> list[Problem]:
     found = [
         Problem(
             f"no input gives the members of '{name}': users without another share count as "
-            f"members, and no user if others or default has a share{nearest(name[:-1], known)}",
+            f"members, unless others or default has a share{nearest(name[:-1], known)}",
             path=path,
         )
         for path, name, known in _unknown_groups(instance)

@@ -102,25 +102,25 @@ def _of_one_key(key: str, value: str) -> tuple[str, str]:
     last = key.rpartition(".")[2].lower()
     if first.lower() in _OF_ACCOUNTING:
         raise ValueError(
-            f"{key}: limits of QOS and accounts are in the section limits: give limits.NAME.KEY "
-            f"(show blimits lists them)"
+            f"{key} is a limit of a QOS or account: write limits.NAME.KEY (`slotwise show "
+            f"blimits` lists the names)"
         )
     if last in _AS_READ:
         raise ValueError(
-            f"{key}: determines how listings are read: change it in the listings and run "
-            f"import slurm again"
+            f"{key} determines how listings are read: change it in the listings and run "
+            f"`slotwise import slurm` again"
         )
     known = {theirs.lower(): ours for ours, theirs in PARTITION_KEYS.items()}
     if not dot and last in (*known, *_TIMES):
-        raise ValueError(f"{key} belongs to a partition: partitions.NAME.{key}")
+        raise ValueError(f"{key} belongs to a partition: write partitions.NAME.{key}")
     section = next((ours for ours, theirs in SECTION_NAMES.items() if theirs == first), first)
     name, point, _ = rest.rpartition(".")
     if not point or section not in ("queues", "hosts"):
         return f"{section}{dot}{rest}", value
     if section == "queues":
         if last in _TIMES:
-            given = f"{first}.{name}.RUNLIMIT with DefaultTime and MaxTime"
-            raise ValueError(f"{key.rpartition('.')[2]}: give {given}, such as '1h 2d'")
+            wrong = f"{key.rpartition('.')[2]} cannot be set alone: give {first}.{name}.RUNLIMIT"
+            raise ValueError(f"{wrong} with DefaultTime and MaxTime, such as '1h 2d'")
         if last == "state":
             return f"queues.{name}.active", _state(key, value, _PARTITION_STATES)
     elif last == "state":
@@ -139,8 +139,8 @@ def _check_priority_key(key: str) -> None:
         raise ValueError(f"{key} is a setting of LSF's fairshare, which Slurm does not have")
     if last.startswith(_OF_PRIORITY) or first == "associations":
         raise ValueError(
-            f"{key}: not modelled as a setting: priorities are as printed, with the current "
-            f"weights and shares"
+            f"{key} cannot be varied: priorities are as printed, with the current weights "
+            f"and shares"
         )
 
 

@@ -69,8 +69,8 @@ class Access:
             raise InputError([Problem(wrong, "--trust-user-header")])
         if not is_local and token_file is None and header is None:
             wrong = (
-                f"{host!r} is reached from other machines, which needs --token-file FILE "
-                "or --trust-user-header NAME; 127.0.0.1 needs neither"
+                f"{host!r} is reachable from other machines: give --token-file FILE or "
+                "--trust-user-header NAME, or use 127.0.0.1"
             )
             raise InputError([Problem(wrong, "--host")])
         token = None if token_file is None else read_token(token_file)

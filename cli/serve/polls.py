@@ -96,7 +96,7 @@ class SnapshotFolder:
             raise InputError(wrong)
         endings = ", ".join(INSTANCES)
         raise InputError(
-            [Problem(f"has no snapshot: put a file there that ends in {endings}", str(self.folder))]
+            [Problem(f"has no snapshot: add a file whose name ends in {endings}", str(self.folder))]
         )
 
     def _newest(self) -> list[tuple[int, int, Path]]:

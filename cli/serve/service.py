@@ -188,9 +188,9 @@ class AskedJob:
         has_line = bool(found.line.strip() or (found.script or "").strip())
         numbers = [item for item in (found.slots, found.run_limit) if item is not None]
         if has_line == bool(found.job):
-            raise InputError("give either line, script or both, or job")
+            raise InputError("give a job, or else a line, a script or both")
         if bool(numbers) != bool(found.job) or any(not 0 < n <= MAX_NUMBER for n in numbers):
-            raise InputError(f"slots and run_limit must be 1 to {MAX_NUMBER} and belong to a job")
+            raise InputError(f"slots and run_limit must be 1 to {MAX_NUMBER}, and need a job")
         if len(found.line) > MAX_LINE:
             raise InputError(f"line must have at most {MAX_LINE} characters, not {len(found.line)}")
         if (size := len(found.script or "")) > MAX_SCRIPT:

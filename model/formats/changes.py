@@ -139,7 +139,7 @@ class ChangeEntry(Section):
     def _one_action(self) -> ChangeEntry:
         given = [key for key in ACTIONS if getattr(self, key) is not None]
         if len(given) != 1:
-            said = f"has {' and '.join(given)}: make it {len(given)} entries"
+            said = f"has {' and '.join(given)}: split it into {len(given)} entries"
             wanted = said if given else f"has no action: give one of {', '.join(ACTIONS)}"
             raise ValueError(wanted)
         return self

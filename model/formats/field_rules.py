@@ -233,7 +233,7 @@ def _run_limits(limits: tuple[Any, Any]) -> tuple[int | None, int | None]:
 def _amounts(amounts: Any) -> dict[str, float]:
     """Return checked amounts by resource: sizes for mem, swp and tmp, numbers for others."""
     if not isinstance(amounts, Mapping):
-        raise ValueError(f"must be a mapping of a string to a number, not {reprlib.repr(amounts)}")
+        raise ValueError(f"must map strings to numbers, not {reprlib.repr(amounts)}")
     return {
         _NAME(name): _SIZE(_size(value)) if name in BUILTIN_AMOUNTS else _AMOUNT(value)
         for name, value in amounts.items()

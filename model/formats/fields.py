@@ -179,7 +179,7 @@ def _queue_position(value: object) -> tuple[int, int]:
     match value:
         case (int(time), int(place)) if max(abs(time), abs(place)) <= MOST:
             return time, place
-    raise ValueError(f"must be a second and a place such as [120, -1], not {value!r}")
+    raise ValueError(f"must be seconds and a position such as [120, -1], not {value!r}")
 
 
 def _elapsed(value: object) -> int:

@@ -263,7 +263,7 @@ class HostBuilder:
             said = getattr(entry, key)
             for name in own.keys() & said.keys():
                 if said[name] != own[name]:
-                    message = f"gpus already sets {name} to {own[name]:g}: remove it"
+                    message = f"gpus sets {name} to {own[name]:g}: remove {name} here"
                     self._problem(("hosts", index, key), message)
         return gpus
 
@@ -459,7 +459,7 @@ class HostBuilder:
             first = known.setdefault(entry.type, name)
             if name != first:
                 self._problem(
-                    place, f"a {entry.type} consists of units of type {first}, not {name}"
+                    place, f"members of type {entry.type} units must be of type {first}, not {name}"
                 )
 
     def _nested(

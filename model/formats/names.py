@@ -48,7 +48,7 @@ def expand_range(text: str) -> tuple[str, ...]:
         return found
     *plain, last = _BRACKET.split(text)[::2]
     if any("[" in piece or "]" in piece for piece in (*plain, last)):
-        raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
+        raise ValueError(f"{_short(text)} has an invalid range: {_RIGHT_RANGES}")
     if len(plain) > MAX_RANGES:
         raise ValueError(f"{_short(text)} has more than {MAX_RANGES} ranges: write several names")
     if (size := range_size(text)) <= MAX_NAMES:  # else it is refused below
@@ -122,7 +122,7 @@ def _members(item: str, text: str) -> Sequence[str]:
         low, high = (mark for mark in letters.groups() if mark)
         return [chr(code) for code in range(ord(low), ord(high) + 1)]
     if not item.isalnum():
-        raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
+        raise ValueError(f"{_short(text)} has an invalid range: {_RIGHT_RANGES}")
     return [item]
 
 

@@ -249,9 +249,7 @@ def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
     if isinstance(requirement, Compound):
         total = sum(term.count or 0 for term in requirement.terms)
         if total != job.most_slots:
-            wrong = (
-                f"the terms request {total} slots, -n requests {job.most_slots}: give -n {total}"
-            )
+            wrong = f"the terms request {total} slots, but -n is {job.most_slots}: give -n {total}"
             yield Finding((), wrong)
 
 

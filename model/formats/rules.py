@@ -839,7 +839,7 @@ class LimitScale:
         if factors:
             raise ValueError(f"the hosts of model {name} have several CPU factors: name a host")
         hint = nearest(name, self._names())
-        raise ValueError(f"unknown host or model {name!r}{hint} behind the limit")
+        raise ValueError(f"unknown host or model {name!r}{hint} after the limit")
 
     def _names(self) -> Iterator[str]:
         yield from self._factor

@@ -196,9 +196,7 @@ def _alone(key: str, sections: list[str], others: Iterable[str]) -> Location:
     if key in sections:
         return (key,)
     if key in keys_of(QueueEntry):
-        raise SettingError(
-            f"{key} belongs to a queue: queues.NAME.{key}, or queues.*.{key} for all of them"
-        )
+        raise SettingError(f"{key} belongs to a queue: write queues.NAME.{key} or queues.*.{key}")
     raise SettingError(f"unknown key {key!r}{nearest(key, [*params, *sections, *others])}")
 
 
@@ -255,7 +253,7 @@ def _of_parts(
             places.append((section, n, key, part))
     if not places:
         owners = " or ".join(f"{section}.{_name_of(entries[n])}" for n in found[:3])
-        raise SettingError(f"{owners} has no {key} with a part {part!r}: set the whole {key}")
+        raise SettingError(f"{owners} has no part {part!r} in {key}: set the whole {key}")
     return places
 
 

@@ -86,7 +86,7 @@ def _until(value: Any) -> Any:
         return None
     second = type(value) is int or (isinstance(value, str) and value.strip().isdecimal())
     if not second and not isinstance(value, str):
-        raise ValueError(f"must be a second or a time like 7d, not {value!r}")
+        raise ValueError(f"must be seconds or a time such as 7d, not {value!r}")
     if (int(value) if second else parse_duration(value)) < 0:
         raise ValueError(f"must be no earlier than now, not {value!r}")
     return value

@@ -104,7 +104,7 @@ def processor_limit(value: object) -> tuple[int, int | None, int | None]:
         raise ValueError(f"must be 'maximum', 'min max' or 'min default max', not {value!r}")
     numbers = [int(word) for word in counts]
     if numbers[0] < 1 or numbers != sorted(numbers):
-        raise ValueError(f"the numbers in {value!r} must be in ascending order, 1 or more")
+        raise ValueError(f"the numbers in {value!r} must be 1 or more, in ascending order")
     if len(words) == 1:
         return 1, None, numbers[0]
     return numbers[0], numbers[1] if len(words) == 3 else None, numbers[-1] if limited else None
@@ -122,7 +122,7 @@ def gpus(value: object) -> Gpus | None:
     if given:
         raise ValueError(f"unknown key {next(iter(given))!r}: use count, model or mem")
     if not isinstance(model, str) or model != plain_model(model):
-        raise ValueError(f"a GPU model must have no blank, slash or hyphen, as {model!r} has")
+        raise ValueError(f"a GPU model must not contain a blank, slash or hyphen: {model!r}")
     size = None if mem is None else parse_size(mem)
     return Gpus(count, model, size) if count else None
 
@@ -328,12 +328,12 @@ def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
             break
         if "default" in words:
             raise ValueError(
-                f"{value!r} has [default], an amount of every single host: give each host its "
+                f"{value!r} has [default], an amount for each host: give each host its "
                 "amount under amounts"
             )
         found.append((float(match[1]), words))
     if not found or value[place:].strip():
-        raise ValueError(f"must be a number, or places such as 5@[a b] 9@[c], not {value!r}")
+        raise ValueError(f"must be a number or amounts such as 5@[a b] 9@[c], not {value!r}")
     return tuple(found)
 
 

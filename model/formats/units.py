@@ -206,7 +206,7 @@ class Clock:
         if isinstance(instant, int):
             return instant
         if self.origin is None:
-            raise ValueError("a stamp needs an origin: give 'origin', or 'now' as a stamp")
+            raise ValueError("a time stamp needs an origin: give 'origin', or a date as 'now'")
         return int((instant - self.origin).total_seconds())
 
     def next(self, text: str) -> int:

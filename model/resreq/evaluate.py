@@ -221,7 +221,7 @@ def _word(resource: str, part: Expression) -> str:
             return text
         case Number(number, text):
             return text or plain(number)
-    raise ResreqError(f"the string {resource} must be compared with a word or a quoted string")
+    raise ResreqError(f"{resource} must be compared with a word or a quoted string")
 
 
 def compare_text(table: HostTable, resource: str, sign: str, word: str, local: Local) -> BoolArray:

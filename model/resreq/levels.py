@@ -546,7 +546,7 @@ def resolve_counts(
     given = sum(term.count or 0 for term in compound.terms)
     *first, last = compound.terms
     if slots is not None and slots != given and (slots < given or last.count is not None):
-        raise ResreqError(f"the terms request {given} slots, -n requests {slots}: give -n {given}")
+        raise ResreqError(f"the terms request {given} slots, but -n is {slots}: give -n {given}")
     if last.count is not None:
         return compound
     rest = max(0, (proclimit_default or 1) - given) if slots is None else slots - given
@@ -578,8 +578,8 @@ class RequirementMerging:
             return found
         choices = every(found.requirement)
         if chosen >= len(choices):
-            text = f"requirement_alternative is {chosen}: the requirement of the job has"
-            raise InputError(f"{text} {len(choices)} alternatives, the first one is 0")
+            text = f"requirement_alternative must be 0 to {len(choices) - 1}, not {chosen}"
+            raise InputError(f"{text}: the job has {len(choices)} alternatives")
         return replace(found, requirement=replace(choices[chosen], later=()))
 
     def merged(self, job: Job, slots: tuple[int, int] | None) -> Merged:

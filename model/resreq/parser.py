@@ -280,7 +280,7 @@ class Builder:
     def _duration(self, token: Token) -> int:
         number, suffix = self._split(token)
         if suffix not in _SECONDS:
-            self.fail(token, f"duration must be minutes, or have s, m or h, not '{token}'")
+            self.fail(token, f"duration must be in minutes, or end in s, m or h, not '{token}'")
         seconds = round(number * _SECONDS[suffix])
         if seconds < 1:
             self.fail(token, f"duration must be 1s or more, not {token}")
@@ -307,8 +307,8 @@ class Builder:
         if len(usage.amounts) > 1 and (phases > 1 or len(usage.durations) > 1):
             self.fail(
                 name,
-                "multi-phase mem is in one usage string with another resource",
-                "a comma between them: mem=(…):duration=(…),other=…",
+                "a usage string with phases must have only one resource",
+                "a comma between the resources: mem=(…):duration=(…),other=…",
             )
         try:
             usage.reservations()
@@ -362,7 +362,7 @@ class Builder:
 
     def _block(self, values: Sequence[Token]) -> Span:
         if len(values) > 1:
-            self.fail(values[1], f"block must be one number, not {len(values)}", "block=4")
+            self.fail(values[1], f"block takes one number, not {len(values)}", "block=4")
         return Span(block=self._positive(values[0], "block"))
 
     def _positive(self, token: Token, what: str, more: str = "") -> int:

@@ -134,7 +134,7 @@ class SelectionBuilder:
     def _string(self, token: Token) -> Expression:
         text = str(token)[1:-1]
         if self._options.strict and ("\\" in text or not (text.isascii() and text.isprintable())):
-            self._fail(token, f"strict syntax needs printable ASCII without \\, not {token}")
+            self._fail(token, f"strict syntax accepts only printable ASCII without \\, not {token}")
         return self._place(String(text), token)
 
     def _name(self, token: Token, beside: Expression | None) -> Expression:
@@ -238,7 +238,7 @@ class SelectionBuilder:
 
     def _fail_string(self, part: Expression, fallback: Token) -> NoReturn:
         token = self._blame(part, fallback)
-        self._fail(token, f"the string {token} must be compared", "a comparison such as type==any")
+        self._fail(token, f"{token} must be compared", "a comparison such as type==any")
 
     def _fail_boolean(self, part: Expression, sign: Token, token: Token) -> NoReturn:
         self._fail(token, f"'{sign}' does not apply to the Boolean {_word(part)}", "!, && or ||")
@@ -269,13 +269,13 @@ class SelectionBuilder:
         kind = self._options.vocabulary.kind(resource)
         if not value:
             if kind == "string":
-                self._fail(name, f"the string {resource} has no value", f"{resource}=value")
+                self._fail(name, f"string resource {resource} has no value", f"{resource}=value")
             return Unary("!", Name(resource)) if minus else Name(resource)
         word = value[1]
         if minus:
             self._fail(parts[0], f"-{resource} has the value {word}", f"{resource}={word}")
         if kind == "boolean":
-            self._fail(word, f"the Boolean {resource} must have no value, not {word}")
+            self._fail(word, f"the Boolean resource {resource} takes no value: remove '={word}'")
         text = str(word)
         readable = _NUMBER.fullmatch(text) is not None and len(text) < 300
         if kind != "string" and readable and abs(float(text)) < 1e300:

@@ -211,7 +211,7 @@ class HostTable:
         if name not in self._numbers:
             kind = self.kind(name)
             if kind == "string":
-                raise ResreqError(f"the string {name} must be compared, as in {name}=='value'")
+                raise ResreqError(f"{name} is a string: compare it, as in {name}=='value'")
             one = self._flag if kind == "boolean" else self._number
             self._numbers[name] = np.array(
                 [one(name, host) for host in self.cluster.hosts], dtype=np.float64

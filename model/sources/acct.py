@@ -79,7 +79,7 @@ class SacctTable:
         """
         cells = line.strip("\n").split("|")
         if len(cells) < len(self.names):
-            raise ValueError(f"must have {len(self.names)} columns as line 1 has, not {len(cells)}")
+            raise ValueError(f"must have {len(self.names)} columns like line 1, not {len(cells)}")
         row = dict(zip(self.names, (cell.strip() for cell in cells), strict=False))
         shown = row.get("jobid") or row.get("jobidraw", "")
         found = _ID.fullmatch(shown)

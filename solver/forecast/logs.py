@@ -232,7 +232,7 @@ def replay(
     if isinstance(policy, str | QueuePolicy):
         return run(policy)
     if not policy:
-        raise InputError("policy: must name at least one policy, not an empty list")
+        raise InputError("policy: give at least one policy, not an empty list")
     require_different(policy)
     results = tuple(run(each) for each in policy)
     fcfs = next(filter(is_strict_fcfs, results), None) or run("fcfs")

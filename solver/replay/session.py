@@ -63,7 +63,7 @@ def require_different(policies: Iterable[Policy]) -> None:
     names = [policy_name(policy) for policy in policies]
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise InputError(f"policy {name!r} is given twice: give each policy a name of its own")
+            raise InputError(f"policy {name!r} is given twice: remove or rename one of them")
 
 
 def engine_of(policy: Policy) -> type[Engine]:

@@ -671,7 +671,7 @@ def horizon(instance: Instance, until: int | str | None) -> int | None:
     Raises InputError for what is neither, and for a second before the instance's now.
     """
     if isinstance(until, bool) or not isinstance(until, (str, Integral, type(None))):
-        raise InputError(f"until: must be a second or a time like 7d, not {until!r}")
+        raise InputError(f"until: must be seconds or a time such as 7d, not {until!r}")
     if isinstance(until, str) and until.strip().isdecimal():
         until = int(until)
     elif isinstance(until, str):
@@ -681,8 +681,7 @@ def horizon(instance: Instance, until: int | str | None) -> int | None:
             raise InputError(f"until: {error}") from error
     if until is not None and until < instance.now:
         raise InputError(
-            f"until must be second {instance.now} or later, at which the simulation begins, not "
-            f"{until}"
+            f"until must be second {instance.now} (the simulation's start) or later, not {until}"
         )
     return until
 

@@ -92,7 +92,7 @@ def read_setting(setting: Setting) -> Any:
     said = setting.said or str(setting)
     if setting.key not in POOL_KEYS:
         known = ", ".join(POOL_KEYS)
-        wrong = f"{setting.key} does not apply to a policy on one pool, which takes {known}"
+        wrong = f"{setting.key} does not apply to a policy of replay: use one of {known}"
         raise InputError([Problem(wrong, said)])
     try:
         return POOL_KEYS[setting.key](setting.value)

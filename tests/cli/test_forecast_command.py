@@ -108,7 +108,7 @@ def test_the_strip_is_where_the_samples_are(moment, log):
     ("more", "wrong"),
     [
         (("--by", "soon"), "--by: must be a time"),
-        (("--by", "2026-01-01T00:00:00Z"), "--by: a stamp needs an origin"),
+        (("--by", "2026-01-01T00:00:00Z"), "--by: a time stamp needs an origin"),
         (("--job", "nobody"), "unknown pending job 'nobody'"),
         (("--calibration", "none.json"), "No such file"),
     ],

@@ -89,7 +89,7 @@ def test_a_log_has_its_cluster_from_a_file_and_none_now(lsf: Path) -> None:
     idle = slotwise("compare", "--example", "headline", "--timeout", "5")
     assert (idle.returncode, idle.stderr) == (
         2,
-        "slotwise: --timeout: applies only to commands: give --cluster\n",
+        "slotwise: --timeout: needs a live scheduler: give --cluster\n",
     )
 
 

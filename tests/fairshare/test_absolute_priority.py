@@ -185,7 +185,7 @@ WRONG = {
         "LIMIT of JPRIORITY must be a number other than 0"
     ),
     "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 0h]]": "GRACE_PERIOD of MEM must be 1s or more, not '0h'",
-    "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 3d]]": "must be a time like 10h, 10m or 10s",
+    "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 3d]]": "must be a time such as 10h, 10m or 10s",
     "WEIGHT[[SIZE, 1]]": "unknown factor 'SIZE'",
     "WEIGHT[[ADMIN, 1]]": "set ADMIN with bmod -aps",
     "WEIGHT[[MEM, x]]": "WEIGHT of MEM must be a number",

@@ -142,7 +142,7 @@ SAID = [
     "changes.yaml:10: changes[7].resize.allocation: unknown host 'hostX' (did you mean",
     "changes.yaml:11: changes[8].bmod.bsub: -n: must be 1 slot or more",
     "changes.yaml:12: changes[9].bmod: changes nothing: give bsub",
-    "changes.yaml:13: changes[10]: has down and up: make it 2 entries",
+    "changes.yaml:13: changes[10]: has down and up: split it into 2 entries",
     "changes.yaml:14: changes[11]: has no action: give one of down, up, close",
     "changes.yaml:15: changes[12].at: second 30 is before the instance's now, second 60",
     "changes.yaml:16: changes[13].load: reports nothing",

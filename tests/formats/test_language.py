@@ -39,7 +39,7 @@ COMPOUND = '-R "2*{mem>0} + 2*{swp>=0 || mem>0}"'
 )
 def test_n_must_agree_with_the_terms(job: str) -> None:
     assert any(
-        "the terms request 4 slots, -n requests" in text for text in problems(f"pending: [{job}]")
+        "the terms request 4 slots, but -n is" in text for text in problems(f"pending: [{job}]")
     )
 
 
@@ -51,7 +51,7 @@ def test_a_job_without_n_asks_for_what_its_terms_ask_for() -> None:
     allocation = plan(instance, method="time-based")["a"].allocation
     assert sum(allocation.values()) == 4
     assert submitted_job(instance, COMPOUND).slots == 4
-    with pytest.raises(InputError, match="the terms request 4 slots, -n requests 1"):
+    with pytest.raises(InputError, match="the terms request 4 slots, but -n is 1"):
         submitted_job(instance, f"-n 1 {COMPOUND}")
 
 
@@ -60,7 +60,7 @@ def test_terms_of_the_queue_count_too() -> None:
     queue = "queues: [{name: q, RES_REQ: '1*{mem>0} + 2*{mem>1}'}]"
     assert read(queue, "pending: [{id: a}]").pending[0].slots == 3
     told = problems(queue, "pending: [{id: a, slots: 1}]")
-    assert told == ["the terms request 3 slots, -n requests 1: give -n 3"]
+    assert told == ["the terms request 3 slots, but -n is 1: give -n 3"]
 
 
 @pytest.mark.behaviour("PLC-08", "PLC-10")

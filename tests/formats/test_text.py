@@ -50,7 +50,7 @@ def test_texts(read: Callable[[object], Any], given: object, expected: object) -
     [
         (text.run_limit, "8h 2h", "must be at most the maximum"),
         (text.run_limit, "1 2 3", "one limit or"),
-        (text.processor_limit, "4 2", "must be in ascending order"),
+        (text.processor_limit, "4 2", "must be 1 or more, in ascending order"),
         (text.processor_limit, "1 2 3 4", "must be 'maximum'"),
         (text.reserve_time, "MAX_RESERVE_TIME[0]", "1 or more cycles"),
         (text.exclusive, "CU rack", r"must be Y, N or CU\[type\]"),

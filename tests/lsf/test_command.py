@@ -39,7 +39,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no site is given: give a directory of configuration, or --example"),
+        ([], "give either a configuration directory or --example"),
         (["nowhere"], "nowhere: cannot be read: No such file or directory"),
         (
             ["conf/lsb.hosts"],
@@ -47,7 +47,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         ),
         (
             ["empty"],
-            "empty: has no LSF configuration: there is none of lsf.conf, lsf.cluster.NAME, ",
+            "empty: has no LSF configuration: none of lsf.conf, lsf.cluster.NAME, lsb.",
         ),
         (["--example", "site"], "has several clusters (harbour, quay): select one with --cluster"),
         (["conf", "--cluster", "d"], "conf: has no lsf.cluster.d"),

@@ -98,7 +98,7 @@ def test_conditions_choose_and_are_reported(tmp_path: Path) -> None:
         assert built.origin == at.isoformat()
     assert complaints(tmp_path, {"lsb.queues": text}) == [
         "lsb.queues:4: time(20:00-6:00) needs the current time: give --at, or an "
-        "instance with a stamp as now"
+        "instance whose now is a time stamp"
     ]
 
 

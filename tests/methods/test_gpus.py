@@ -190,7 +190,7 @@ queues: [{name: q, GPU_REQ: "mode=no"}]
     [
         ("-1", "must be a number of GPUs"),
         ("{count: 2, memory: 4G}", "unknown key 'memory'"),
-        ("{count: 2, model: Tesla K80}", "no blank, slash or hyphen"),
+        ("{count: 2, model: Tesla K80}", "not contain a blank, slash or hyphen"),
         ("{model: K80}", "must be a number of GPUs"),
         ("{count: 2, mem: much}", "must be a size"),
     ],
@@ -205,7 +205,7 @@ def test_what_is_wrong_with_the_gpus_of_a_host_is_said(gpus: str, message: str) 
 def test_gpus_and_amounts_of_a_host_may_not_differ() -> None:
     text = "format: slotwise/1\nhosts: [{{name: h, slots: 4, gpus: 2, amounts: {{ngpus: {}}}}}]\n"
     assert sw.loads(text.format(2)).cluster.hosts[0].gpus == Gpus(2)
-    with pytest.raises(sw.InputError, match="gpus already sets ngpus to 2"):
+    with pytest.raises(sw.InputError, match="gpus sets ngpus to 2"):
         sw.loads(text.format(3))
 
 

@@ -137,11 +137,11 @@ def test_others_and_all_in_places() -> None:
         ),
         ("{name: lic, amount: '5@[nosuch]'}", "unknown host or host group 'nosuch'"),
         ("{name: lic, amount: '5@[default]'}", "give each host its amount under amounts"),
-        ("{name: lic, amount: '5'}", "must be a number, or places such as 5@[a b] 9@[c]"),
-        ("{name: lic, amount: '5@[a'}", "must be a number, or places such as 5@[a b] 9@[c]"),
-        ("{name: lic, amount: '-5@[a]'}", "must be a number, or places such as 5@[a b] 9@[c]"),
-        ("{name: lic, amount: '5@[]'}", "must be a number, or places such as 5@[a b] 9@[c]"),
-        ("{name: lic, amount: '@[a]'}", "must be a number, or places such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '5'}", "must be a number or amounts such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '5@[a'}", "must be a number or amounts such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '-5@[a]'}", "must be a number or amounts such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '5@[]'}", "must be a number or amounts such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '@[a]'}", "must be a number or amounts such as 5@[a b] 9@[c]"),
     ],
 )
 def test_places_that_make_no_sense_are_refused(entry: str, says: str) -> None:

@@ -84,5 +84,5 @@ def test_wrong_arguments() -> None:
     assert str(caught.value) == (
         "hosts: must be 1 or more, not 0\n"
         "running: must be 0 or more, not -1\n"
-        "load: must be a share from 0 to 1, not 1.5"
+        "load: must be a fraction from 0 to 1, not 1.5"
     )

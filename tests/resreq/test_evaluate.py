@@ -129,9 +129,9 @@ def test_defined_takes_no_builtin_and_no_dynamic_number() -> None:
         ("bigmen", "unknown resource 'bigmen' (did you mean 'bigmem'?)"),
         ("mem > nosuch", "unknown resource 'nosuch'"),
         ("order[sorce]", "unknown resource 'sorce' (did you mean 'score'?)"),
-        ("os_version + 1", "the string os_version must be compared"),
+        ("os_version + 1", "os_version is a string: compare it"),
         ("mem == 'x'", "mem is numeric"),
-        ("os_version == mem + 1", "the string os_version"),
+        ("os_version == mem + 1", "os_version must be compared"),
     ],
 )
 def test_unknown_names_and_wrong_kinds_are_errors_with_and_without_a_vocabulary(

@@ -401,5 +401,5 @@ def test_counts(text: str, slots: int | None, default: int | None, counts: list[
 def test_counts_must_agree_with_n(text: str, slots: int) -> None:
     compound = parse(text)
     assert isinstance(compound, Compound)
-    with pytest.raises(ResreqError, match=rf"-n (requests|only) {slots}"):
+    with pytest.raises(ResreqError, match=rf"-n (is|only) {slots}"):
         resolve_counts(compound, slots)

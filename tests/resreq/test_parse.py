@@ -144,7 +144,7 @@ REFUSED = {
     "rusage[lic=10GB]": ("10GB", "a plain number"),
     "rusage[mem=1:duration=5x]": ("5x", "minutes"),
     "rusage[swp=(3 2):duration=(5)]": ("swp", "swp=1"),
-    "rusage[mem=(3 2):duration=(5):tmp=1]": ("mem", "a comma between them"),
+    "rusage[mem=(3 2):duration=(5):tmp=1]": ("mem", "a comma between the resources"),
     "rusage[mem=(3 2)]": ("mem", ""),
     "span[hosts=2]": ("2", "1 or -1"),
     "span[ptile=0]": ("0", "1 or more"),

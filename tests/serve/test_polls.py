@@ -28,7 +28,7 @@ def written(path: Path, instance: Instance, at: int) -> None:
 
 def test_the_newest_readable_snapshot_of_a_folder_counts(tmp_path: Path) -> None:
     folder = SnapshotFolder(tmp_path)
-    with pytest.raises(InputError, match="has no snapshot: put a file there that ends in"):
+    with pytest.raises(InputError, match="has no snapshot: add a file whose name ends in"):
         folder.read()
     written(tmp_path / "1.yaml", replace(joint_wins(), name="first"), 100)
     written(tmp_path / "2.yaml", replace(joint_wins(), name="second"), 200)

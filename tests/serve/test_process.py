@@ -147,7 +147,7 @@ def test_mistakes_are_told_before_it_starts(
         (): "give an instance file or --example NAME",
         ("--example", "joint-wins", "--token-file", str(tmp_path / "none")): "No such file",
         ("--cluster",): "no scheduler is on the PATH",
-        (str(tmp_path),): "has no snapshot: put a file there that ends in .yaml, .yml, .json",
+        (str(tmp_path),): "has no snapshot: add a file whose name ends in .yaml, .yml, .json",
     }.items():
         error = refused(*words)
         assert isinstance(error, InputError), words

@@ -486,9 +486,9 @@ def test_bad_associations_are_refused(items: list[dict[str, str]], message: str)
         ("params.HIST_HOURS", "LSF's fairshare, which Slurm does not have"),
         ("USER_SHARES", "LSF's fairshare, which Slurm does not have"),
         ("host_partitions.p.USER_SHARES", "LSF's fairshare, which Slurm does not have"),
-        ("PriorityWeightFairshare", "not modelled as a setting"),
-        ("partitions.q.PriorityJobFactor", "not modelled as a setting"),
-        ("associations.a.shares", "not modelled as a setting"),
+        ("PriorityWeightFairshare", "cannot be varied"),
+        ("partitions.q.PriorityJobFactor", "cannot be varied"),
+        ("associations.a.shares", "cannot be varied"),
     ],
 )
 def test_a_study_refuses_settings_of_fairshare(key: str, message: str) -> None:

@@ -53,7 +53,7 @@ def test_a_header_without_a_column_and_a_short_row_are_refused() -> None:
     with pytest.raises(InputError, match="has no column state: add them to sacct -o"):
         parse_acct(["JobID|Submit|Start|End|NCPUS|NodeList"], "log")
     log = parse_acct([HEADER, "8|8|ann"], "log")
-    assert "must have 14 columns as line 1 has, not 3" in str(log.problems[0])
+    assert "must have 14 columns like line 1, not 3" in str(log.problems[0])
 
 
 def test_history_and_import_take_it(tmp_path: Path) -> None:

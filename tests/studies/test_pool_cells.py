@@ -114,7 +114,7 @@ def test_default_limit_of_the_command_replaces_that_of_the_study(tmp_path: Path)
         ("timestamp", "cycle", "must be event or timestamp, not 'cycle'"),
         ("policy: easy,", "policy: esy,", "unknown policy 'esy' (did you mean 'easy'?)"),
         ("[easy, c", "[eazy, c", "unknown policy 'eazy' (did you mean 'easy'?)"),
-        ("estimates: [", "queues.*.BACKFILL: [", "does not apply to a policy on one pool"),
+        ("estimates: [", "queues.*.BACKFILL: [", "does not apply to a policy of replay"),
         ("{name: log, log: log.swf}", "{generate: {hosts: 2}}", "needs a case with a log"),
         ("[easy, c", "[greedy, c", "has a log: give either site, or hosts: N"),
         ("estimates: [recorded, exact, x2]", "warm_up: [1d, soon]", "must be a duration"),

@@ -132,8 +132,8 @@ def _machine(name: str, entry: LsfEntry, shared: Shared, problems: Problems) -> 
     for word in tokens(entry.text("RESOURCES")):
         bare = word.removeprefix("!")
         if shared.kinds and bare not in shared.kinds:
-            message = f"unknown resource {bare!r}{nearest(bare, shared.kinds)}: lsf.shared does "
-            "not define it"
+            hint = nearest(bare, shared.kinds)
+            message = f"unknown resource {bare!r}{hint}: lsf.shared does not define it"
             problems.add(entry.at("RESOURCES"), message, "Host.RESOURCES")
         else:
             machine.resources.append(word)
@@ -283,4 +283,4 @@ def _amount(text: str) -> int | float:
     amount = number(text)
     if isinstance(amount, (int, float)) and amount >= 0:
         return amount
-    raise ValueError(f"the amount in front of @ must be a number, not {text!r}")
+    raise ValueError(f"the amount before @ must be a number, not {text!r}")

@@ -115,8 +115,8 @@ class _Condition:
 
     def _broken(self) -> ValueError:
         return ValueError(
-            f"{self._text.strip()!r} is not a condition: write for example #if "
-            f"time(18:30-8:30), joined by &&, || and !"
+            f"{self._text.strip()!r} is not a condition such as time(18:30-8:30) && "
+            f"(user(ann) || !cluster(blue))"
         )
 
     def _sign(self, *wanted: str) -> bool:
@@ -183,8 +183,8 @@ def _time(argument: str, circumstances: Circumstances) -> bool:
     periods = parse_windows(argument)
     if circumstances.at is None:
         raise ValueError(
-            f"time({argument.strip()}) needs the current time: give --at, or an instance with a "
-            "stamp as now"
+            f"time({argument.strip()}) needs the current time: give --at, or an instance whose "
+            "now is a time stamp"
         )
     minute = _minute_of_week(circumstances.at)
     return any(

@@ -58,7 +58,7 @@ class RunLimits:
         limit, slash, spec = word.partition("/")
         if slash and spec not in self._factors:
             hint = nearest(spec, self._factors)
-            raise ValueError(f"unknown host or model {spec!r}{hint} behind the limit {limit}")
+            raise ValueError(f"unknown host or model {spec!r}{hint} after the limit {limit}/")
         spec = spec or default
         if self._absolute or limit == "-":
             return limit

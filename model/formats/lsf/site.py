@@ -301,8 +301,7 @@ def _cluster(root: Path, wanted: str) -> str:
         known = [root / name for name in ("lsf.conf", *SECTIONS)]
         if odd := _odd(path for path in (*known, *root.glob("lsf.cluster.*")) if is_inside(path)):
             raise InputError(odd)
-        message = "has no LSF configuration: there is none of lsf.conf, lsf.cluster.NAME, "
-        f"{_some()}"
+        message = f"has no LSF configuration: none of lsf.conf, lsf.cluster.NAME, {_some()}"
         raise InputError([Problem(message, str(root))])
     return names[0] if names else ""
 

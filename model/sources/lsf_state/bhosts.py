@@ -351,7 +351,7 @@ def _size_columns(which: str) -> tuple[str, ...]:
 
 def _status(text: str) -> str:
     if text not in HOST_STATUSES and not text.lower().startswith("closed") and text != "":
-        raise ValueError(f"must be a status of a host such as ok or closed_Full, not {text!r}")
+        raise ValueError(f"must be a host status such as ok or closed_Full, not {text!r}")
     return text
 
 

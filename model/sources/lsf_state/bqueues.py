@@ -441,7 +441,7 @@ _STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGNORECAS
 
 def _status(text: str) -> str:
     if text and not _STATUS.fullmatch(text):
-        raise ValueError(f"must be a status of a queue such as Open:Active, not {text!r}")
+        raise ValueError(f"must be a queue status such as Open:Active, not {text!r}")
     return text
 
 

@@ -403,7 +403,7 @@ def _modify(name: str, fields: Fields) -> LogRecord:
     which = fields.text("jobIdStr")
     found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
     if found is None:
-        raise ValueError(f"jobIdStr must be a job such as 17 or 17[3], not {which!r}")
+        raise ValueError(f"jobIdStr must be a job id such as 17 or 17[3], not {which!r}")
     options = fields.whole("options")
     fields.skip("options2")
     removed = fields.whole("delOptions")

@@ -377,8 +377,8 @@ def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str,
     if unknown:
         notes.append(
             f"queue {seen.name}: USER_SHARES names {', '.join(unknown)}, whose members no input "
-            f"gives: users without another share count as members, and no user "
-            "if others or default has a share"
+            "gives: users without another share count as members, unless others or default has "
+            "a share"
         )
     return tuple(shares) or None
 

@@ -196,7 +196,7 @@ def _once(instance: Instance, text: str) -> tuple[int, int]:
     end = min((instant for instant in ends if instant > now), default=max(ends, default=now))
     start = max((instant for instant in starts if instant < end), default=end)
     if not start < end:
-        raise ValueError(f"must end after it begins, as 11/12/6/0-11/12/8/0 does, not {text!r}")
+        raise ValueError(f"must be a period that ends after it begins, not {text!r}")
     seconds = [int((instant - origin).total_seconds()) for instant in (start, end)]
     return seconds[0], seconds[1]
 

@@ -87,8 +87,8 @@ def of_cluster(limits: Sequence[SlurmLimit], name: str) -> list[SlurmLimit]:
     """
     named = {limit.values.get("cluster", "").lower() for limit in limits} - {""}
     if not name and len(named) > 1:
-        wrong = f"associations of clusters {', '.join(sorted(named))}"
-        raise InputError(f"{wrong}, and no input names the cluster: give scontrol show config")
+        wrong = f"the associations are of several clusters ({', '.join(sorted(named))})"
+        raise InputError(f"{wrong}, but no input names one: give scontrol show config")
     wanted = ("", name.lower() or next(iter(named), ""))
     return [limit for limit in limits if limit.values.get("cluster", "").lower() in wanted]
 

@@ -599,7 +599,7 @@ def _tasks(instance: Instance, text: str) -> ArraySpec:
     spec = parse_spec(text, first=0, largest=10**9)
     if spec.last >= instance.params.max_job_array_size:
         most = instance.params.max_job_array_size - 1
-        raise ValueError(f"index {spec.last} is too large: at most {most} (MaxArraySize)")
+        raise ValueError(f"index {spec.last} must be at most {most} (MaxArraySize)")
     return spec
 
 
@@ -629,7 +629,7 @@ def _instant(instance: Instance, text: str) -> int:
             raise ValueError(f"{text!r} is not a time such as now+1hour")
         return instance.now + int(found[1] or 0) * _SECONDS[unit]
     if instance.origin is None:
-        raise ValueError("the instance has no date: write now+1hour")
+        raise ValueError("the instance has no date: give a time such as now+1hour")
     origin = datetime.fromisoformat(instance.origin)
     now = origin + timedelta(seconds=instance.now)
     if found := _CLOCK.fullmatch(word):

@@ -51,7 +51,7 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
         spans = [found.span() for found in _DASHES.finditer(rule)]
         names = lines[at].split()
         if len(spans) != len(names):
-            wrong = "has no line of dashes below its head: give sshare -a -P"
+            wrong = "has no line of dashes below its header: give sshare -a -P"
             raise InputError([Problem(wrong, f"{text.source}:{at + 2}")])
         rows = [(n, _cells(line, spans)) for n, line in enumerate(lines[at + 2 :], start=at + 3)]
     named = [_column(name) for name in names]
