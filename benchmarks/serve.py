@@ -37,6 +37,9 @@ ORIGIN = "2026-03-02T09:00:00+00:00"
 #: Requests of the load, by weight.
 TARGETS = {"jobs": 4, "jobs/{job}": 4, "": 1, "assets/board.js": 1, "metrics": 1, "plan": 1}
 
+#: Keys of starts of a job.
+STARTS = ("as_configured", "possible")
+
 
 @contextmanager
 def serving(*words: str, wait: bool = True) -> Iterator[tuple[subprocess.Popen[str], str]]:
@@ -162,6 +165,8 @@ def load(options: argparse.Namespace) -> None:
             for thread in threads:
                 thread.join(60)
             last = metrics(address)
+            with urllib.request.urlopen(f"{address}jobs", timeout=60) as answer:
+                rows = json.load(answer)["jobs"]
     times = sorted(second for thread in threads for second in thread.times)
     codes: dict[int, int] = {}
     for thread in threads:
@@ -174,6 +179,8 @@ def load(options: argparse.Namespace) -> None:
     print(f"first starts of a new state after {_range(first)} s from the end of its reading")
     plans, seconds = last["slotwise_plans_total"], last["slotwise_plan_seconds"]
     print(f"{plans:.0f} states planned, the last one in {seconds:.1f} s")
+    known = {name: sum(row[name] is not None for row in rows) for name in STARTS}
+    print(f"of {len(rows)} pending jobs, starts known: {known}")
     print(f"memory {last['slotwise_resident_bytes'] / 1e6:.0f} MB, load average {os.getloadavg()}")
 
 

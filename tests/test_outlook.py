@@ -516,3 +516,6 @@ def test_the_steps_of_an_outlook_end_in_the_whole_one() -> None:
                 assert item.state in ("not examined", found[item.job].state)
     assert parts[0].cut
     assert {item.state for item in parts[0]} == {"starts", "not examined"}
+    counts = [sum(item.state == "starts" for item in part) for part in parts]
+    assert len(parts) > 2, "what is known by then is told again and again"
+    assert counts == sorted(counts)

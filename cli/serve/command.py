@@ -219,6 +219,6 @@ def made(
         board.listen(notifier)
     keeper = None if store is None else StoreKeeper(Store.open(store, keep=keep))
     forecasts = None if log is None else LogForecasts(log)
-    planner = PlannerThread(board, StepLimits(), keeper, forecasts)
+    planner = PlannerThread(board, StepLimits(), every, keeper, forecasts)
     poller = Poller(polls, board, planner.give, Breaker(every))
     return Service(polls.title, board, planner, poller, access, store=keeper, notifier=notifier)

@@ -6,7 +6,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -164,6 +164,8 @@ class PlannerThread:
 
     board: Board
     limits: StepLimits
+    #: Seconds between two states: a simulation takes half of them, so that a plan has time too.
+    every: float = inf
     keeper: Keeper | None = None
     #: Forecasts by a log, None without one.
     forecasting: LogForecasts | None = None
@@ -245,10 +247,12 @@ class PlannerThread:
                 self.counters.first = self.clock() - polled.read_at
             waited = True
 
-        late = began >= self._whole_at
+        late, limits = began >= self._whole_at, self.limits
+        if not late:
+            limits = replace(limits, configured=min(limits.configured, self.every / 2))
         cancel = _Newer(self, polled, inf if late else MIN_RUN)
         skip_plan = _Newer(self, polled, MIN_PLAN)
-        found = starts_in_steps(instance, publish, self.limits, cancel=cancel, skip_plan=skip_plan)
+        found = starts_in_steps(instance, publish, limits, cancel=cancel, skip_plan=skip_plan)
         if self.stopping.is_set():
             return
         if not cancel.is_set():

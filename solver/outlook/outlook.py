@@ -564,7 +564,7 @@ def outlook(
 class StepLimits:
     """Wall-clock seconds of the steps of :func:`starts_in_steps`."""
 
-    #: Until the earliest starts as configured are published while the simulation continues.
+    #: Until the starts so far as configured are published while the simulation continues.
     first: float = 1.0
     #: Maximum of the simulation.
     configured: float = 60.0
@@ -583,7 +583,8 @@ def starts_in_steps(
     """Return the same answer, and publish its first parts before.
 
     publish: takes an answer without possible starts, in which jobs may be "not examined"; called
-    once or twice. cancel: stops the simulation; then no plan is made. skip_plan: stops the plan.
+    once or several times. cancel: stops the simulation; then no plan is made. skip_plan: stops the
+    plan.
     """
     part = limits.first, lambda run: publish(outlook_of(instance, run, None))
     budget = Budget(limits.configured, cancel=cancel)

@@ -537,9 +537,9 @@ def run_as_configured(
     until: a job whose start is all that is asked for, "" for every job; the cycle that starts it
     ends there. unless_later: a job and a second: where it has not started by then the run is given
     up. budget: once it is over, the run is `cut`. first_part: wall seconds after which a run that
-    still continues gives its earliest starts, as an incomplete run, and the function that takes
-    them. attempts: dispatch attempts after which the run is given up. Raises InputError where the
-    configuration does not allow its method (TBR-15).
+    still continues gives its starts so far, as an incomplete run, and the function that takes them;
+    it gives more after twice the time each. attempts: dispatch attempts after which the run is
+    given up. Raises InputError where the configuration does not allow its method (TBR-15).
     """
     budget = budget or Budget()
     session = loop_session(instance, CONFIGURED, looking_ahead(instance), EFFORT, budget)
@@ -563,7 +563,7 @@ def run_as_configured(
             waiting.difference_update(session.cycle.record.started)
             if first_part is not None and waiting and budget.elapsed() >= first_part[0]:
                 first_part[1](_found(session, estimates, instance, cut=True))
-                first_part = None
+                first_part = 2 * first_part[0], first_part[1]
     cut = bool(waiting) and (budget.stopped() or given_up) and not (until and until not in waiting)
     return _found(session, estimates, instance, cut=cut)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from slotwise import Host, Instance, Job, RunningJob
 from slotwise.cli.serve.board import Board
 from slotwise.cli.serve.command import Journal
 from slotwise.cli.serve.living import LivingCluster, living_cluster
+from slotwise.cli.serve.planning import WHOLE_EVERY
 from slotwise.cli.serve.poller import LONGEST_WAIT, Breaker
 from slotwise.cli.serve.polls import Polled, SnapshotFolder, state_source
 from slotwise.cli.source import Source
@@ -222,6 +224,28 @@ def test_a_newer_state_ends_the_simulation_of_an_older_one(
     history = get(here.app, "/jobs/2").data["history"]
     assert [item["as_configured"] for item in history] == [3720, 10800]
     service.stop()
+
+
+def test_a_simulation_takes_half_of_the_time_between_two_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a deep queue it took all of the time, and no plan was ever made."""
+    here = lab(full())
+    polled, planner = here.service.board.state.polled, here.service.planner
+    assert polled is not None
+    seconds: list[float] = []
+
+    def steps(instance: Instance, publish: object, limits: StepLimits, **stops: object) -> object:
+        seconds.append(limits.configured)
+        return outlook(instance)
+
+    monkeypatch.setattr("slotwise.solver.outlook.outlook.starts_in_steps", steps)
+    planner.every = 20.0
+    planner.plan(polled)
+    clock = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + WHOLE_EVERY)
+    planner.plan(polled)  # now and then a simulation runs on, so that late starts are known
+    assert seconds == [10.0, StepLimits().configured]
 
 
 def test_a_plan_that_fails_leaves_the_board(capsys: pytest.CaptureFixture[str]) -> None:
