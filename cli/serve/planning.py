@@ -164,7 +164,7 @@ class PlannerThread:
 
     board: Board
     limits: StepLimits
-    #: Seconds between two states: a simulation takes half of them, so that a plan has time too.
+    #: Seconds between two polls: a simulation takes half of them, so that a plan has time too.
     every: float = inf
     keeper: Keeper | None = None
     #: Forecasts by a log, None without one.
@@ -179,6 +179,8 @@ class PlannerThread:
     _calibrate_at: float = 0.0
     #: Monotonic second from which on a simulation runs to its end.
     _whole_at: float = 0.0
+    #: State whose simulation was too short; it is planned again if there is no newer one.
+    _cut: Polled | None = None
 
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
@@ -213,7 +215,8 @@ class PlannerThread:
         while True:
             with self._news:
                 while self._waiting is None and not self.stopping.is_set():
-                    self._news.wait()
+                    if not self._news.wait(None if self._cut is None else self.every):
+                        self._waiting = self._cut
                 polled, self._waiting = self._waiting, None
             if self.stopping.is_set() or polled is None:
                 return
@@ -248,7 +251,8 @@ class PlannerThread:
             waited = True
 
         late, limits = began >= self._whole_at, self.limits
-        if not late:
+        is_again, self._cut = polled is self._cut, None
+        if not late and not is_again:
             limits = replace(limits, configured=min(limits.configured, self.every / 2))
         cancel = _Newer(self, polled, inf if late else MIN_RUN)
         skip_plan = _Newer(self, polled, MIN_PLAN)
@@ -257,6 +261,8 @@ class PlannerThread:
             return
         if not cancel.is_set():
             self._whole_at = time.monotonic() + WHOLE_EVERY
+        if found.cut and limits.configured < self.limits.configured:
+            self._cut = polled
         forecasts = self._forecasts(instance)
         likely = None if forecasts is None else likely_starts(forecasts)
         listing = listing_of(instance, found, polled.warnings)
