@@ -39,6 +39,9 @@ GPUS = "gpu"
 PTILE = "ptile"
 #: Keyword among the resources of a scope: jobs with affinity[].
 AFFINITY = "affinity"
+#: Keywords for jobs that are submitted now: all, those without -I, and those with an option.
+SUBMITTED, BATCH = "submitted", "batch"
+OPTIONS = frozenset(["-C", "-D", "-F", "-I", "-M", "-S", "-T", "-p", "-v", SUBMITTED, BATCH])
 
 
 @dataclass(frozen=True, slots=True)

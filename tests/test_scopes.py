@@ -132,10 +132,13 @@ CONF = {
 def test_readers_of_a_configuration_say_whom_it_is_of(tmp_path: Path) -> None:
     for name, text in CONF.items():
         (tmp_path / name).write_text(text)
+    found = site_document(tmp_path).document["omissions"]
     said = {
-        entry["what"].partition(" ")[0]: entry
-        for entry in site_document(tmp_path).document["omissions"]
+        item["what"].split()[0]: item for item in found if "-M" not in item.get("resources", ())
     }
+    assert [item["queues"] for item in found if "-M" in item.get("resources", ())] == [
+        ["one", "two"]
+    ]
     assert said["MEMLIMIT"]["queues"] == ["one", "two"]
     assert said["MEMLIMIT"]["changes"] == "sooner ends"
     assert said["EXTENDABLE_RUNLIMIT"]["queues"] == ["one"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +13,7 @@ from ..cluster import NamedHosts
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import OTHERS, ArraySpec, Job, elements, too_large
+from ..omissions import BATCH, SUBMITTED
 from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
@@ -106,8 +107,18 @@ def submission(
             for text, line in wrong.items()
         )
     quiet = tuple(dict.fromkeys(read.quiet))
+    job = replace(job, unheeded=(*job.unheeded, *_rejections(instance, job, quiet)))
     ignored = (*read.notes, *notes)
     return Submission(as_known(instance, job), quiet, array, ignored, assumed)
+
+
+def _rejections(instance: Instance, job: Job, quiet: Iterable[str]) -> Iterator[str]:
+    """Yield the limits of its queue by which the job may be rejected. quiet: its options."""
+    options = {SUBMITTED, *(option[:2] for option in quiet)}
+    options |= set() if "-I" in options else {BATCH}
+    for item in instance.omissions:
+        if job.queue in item.queues and not options.isdisjoint(item.resources):
+            yield item.what
 
 
 def with_unnamed_user(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...display import some
 from ...errors import Problem, nearest
-from ...omissions import Change, OmissionMark
+from ...omissions import OPTIONS, Change, OmissionMark
 from ..document import Finding, Location
 from .lines import Decision, Line, Place, Problems, Value
 
@@ -344,9 +344,15 @@ class Concerned:
     mark: OmissionMark = ""
 
     @property
+    def is_of_option(self) -> bool:
+        """Return whether it concerns jobs that are submitted with an option, and no listed job."""
+        return not OPTIONS.isdisjoint(self.scope.get("resources", ()))
+
+    @property
     def kind(self) -> object:
         """Return a key that is equal for omissions that one entry can describe."""
-        narrow = tuple(self.scope) if len(self.scope) < 2 else tuple(self.scope.items())
+        is_one = len(self.scope) < 2 or self.is_of_option
+        narrow = tuple(self.scope) if is_one else tuple(self.scope.items())
         return narrow, self.changes
 
 
@@ -424,6 +430,7 @@ class Notes:
         found += [
             f"answers may differ because of {_said(topic, reason, places)}"
             for (topic, reason), places in self._differ.items()
+            if not all(item.is_of_option for item in places.values())
         ]
         if self._left_out:
             found.append(f"not modelled: {'; '.join(self._counted())}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...omissions import AFFINITY, PTILE, Change
+from ...omissions import AFFINITY, OPTIONS, PTILE, Change
 from ...table_files import rows
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
@@ -24,11 +24,14 @@ from .lines import Place, Problems, Value
 #: Parameters without a counterpart: name, what it concerns, and what it would do. Those that
 #: concern nothing rarely or never have an effect on starts. The others concern the jobs of the
 #: queue, application, user or host that has them, by the effect of an omission, jobs that request a
-#: resource, jobs of others too, or those of a configuration (`only`).
+#: resource, jobs of others too, those of a configuration (`only`), or jobs of the queue that are
+#: submitted with an option.
 _ROWS = list(rows(__package__, "parameters.tsv", 3))
-_CONCERNS = {name: concerns for name, concerns, _ in _ROWS}
-#: Parameters without a counterpart that have a say in starts, and what they would do.
-CHANGES_ANSWERS = {name: reason for name, _, reason in _ROWS if reason}
+_KNOWN = frozenset(name for name, _, _ in _ROWS)
+#: Those of them that have a say in the starts of listed jobs.
+CHANGES_ANSWERS = frozenset(
+    name for name, concerns, reason in _ROWS if reason and concerns not in OPTIONS
+)
 
 #: Values by which they do nothing.
 _OFF = frozenset(["", "-", "0", "0.0", "()", "N", "NO"])
@@ -89,26 +92,31 @@ def _scope(entry: LsfEntry) -> dict[str, tuple[str, ...]]:
     return {}
 
 
-def effect_of(
+def effects_of(
     parameter: str, text: str, scope: Mapping[str, tuple[str, ...]]
-) -> tuple[str, Concerned] | None:
-    """Return what a parameter without a counterpart does, and to which jobs; None if nothing.
+) -> Iterator[tuple[str, Concerned]]:
+    """Yield what a parameter without a counterpart does, and to which jobs.
 
     scope: of the queue, application, user or host that has it.
     """
-    if parameter not in CHANGES_ANSWERS or text.upper() in _OFF:
-        return None
-    return CHANGES_ANSWERS[parameter], _concerned_by(parameter, scope)
+    for name, concerns, reason in _ROWS:
+        if concerns in OPTIONS:
+            is_on = "queues" in scope and text.strip("-") != ""
+        else:
+            is_on = bool(reason) and text.upper() not in _OFF
+        if name == parameter and is_on:
+            yield reason, _concerned_by(concerns, scope)
 
 
 def is_inert(parameter: str) -> bool:
     """Return whether a parameter is known to have no effect on starts."""
-    return _CONCERNS.get(parameter) == ""
+    return parameter in _KNOWN - CHANGES_ANSWERS
 
 
-def _concerned_by(parameter: str, scope: Mapping[str, tuple[str, ...]]) -> Concerned:
-    """Return the jobs that a parameter of :data:`CHANGES_ANSWERS` may affect."""
-    concerns = _CONCERNS[parameter]
+def _concerned_by(concerns: str, scope: Mapping[str, tuple[str, ...]]) -> Concerned:
+    """Return the jobs that a row of the table concerns."""
+    if concerns in OPTIONS:
+        return Concerned({**scope, "resources": (concerns,)})
     for effect in get_args(Change):
         if concerns == effect:
             return Concerned(scope, effect)
@@ -136,14 +144,16 @@ def note_rest(
     where: which one it is, for reasons. resources: names that may be load indices.
     """
     for parameter, value in entry.values.items():
-        name = entry.keys[parameter]
+        name, text = entry.keys[parameter], value.text
         if parameter in taken or is_index(name, resources):
             continue
+        if parameter == "INTERACTIVE":
+            parameter, text = f"{text.upper()}_{parameter}", "Y"
+        for reason, jobs in effects_of(parameter, text, _scope(entry)):
+            notes.may_differ(name, reason, where, jobs)
         if parameter in CHANGES_ANSWERS:
-            if effect := effect_of(parameter, value.text, _scope(entry)):
-                notes.may_differ(parameter, effect[0], where, effect[1])
             continue
-        if parameter not in _CONCERNS and (
+        if parameter not in _KNOWN and (
             meant := difflib.get_close_matches(parameter, taken, 1, 0.85)
         ):
             hint = f"unknown parameter {name} (did you mean '{meant[0]}'?): left out"

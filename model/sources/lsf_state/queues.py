@@ -19,7 +19,7 @@ from ...facts import known_fields
 from ...formats.document import QueueEntry
 from ...formats.fields import given
 from ...formats.lsf.draft import number
-from ...formats.lsf.params import CHANGES_ANSWERS, FAIRSHARE, effect_of, is_inert, lsf_keys
+from ...formats.lsf.params import CHANGES_ANSWERS, FAIRSHARE, effects_of, is_inert, lsf_keys
 from ...formats.names import host_requests
 from ...formats.text import processor_limit
 from ...instance import Instance
@@ -31,7 +31,7 @@ from .values import Remarks
 #: Words of SCHEDULING POLICIES that are read, or that have no effect on starts.
 _POLICIES = frozenset(
     {"FAIRSHARE", "APS_PRIORITY", "BACKFILL", "EXCLUSIVE", "IGNORE_DEADLINE", "PREEMPTIVE"}
-    | {"PREEMPTABLE", "NO_INTERACTIVE", "ONLY_INTERACTIVE", "INTERACTIVE"}
+    | {"PREEMPTABLE", "INTERACTIVE"}
     | {"FAIRSAHRE"}  # as volclava spells it
 )
 #: Parameters of a queue that an instance has as they are printed.
@@ -58,7 +58,7 @@ def own_fields(seen: SeenQueue, notes: Remarks) -> dict[str, Any]:
             found |= fields
     for word in sorted(seen.policies):
         name = re.split(r"[(\[:]", word)[0]
-        if name in CHANGES_ANSWERS:
+        if name in CHANGES_ANSWERS or name.endswith("_INTERACTIVE"):
             _tell_of_other_parameters(name, "Y", seen.name, notes, shared=shared)
         elif name not in _POLICIES and re.fullmatch(r"[A-Z][A-Z_]{3,}", name):
             text = f"policy {name} (queue {seen.name}) is not known"
@@ -95,21 +95,20 @@ def _tell_of_other_parameters(
     """
     queues = (queue,) if queue else ()
     where = f"queue {queue}" if queue else "bparams"
-    if is_inert(name) or _UNSET.fullmatch(text):
+    if _UNSET.fullmatch(text):
         return
-    if name not in CHANGES_ANSWERS:
+    if name not in CHANGES_ANSWERS and not is_inert(name):
         if name != "CHUNK_JOB_SIZE" or text not in ("0", "1"):
             notes.touch(f"{name} = {text[:_SHOWN]} ({where}) is not known", queues=queues)
         return
-    effect = effect_of(name, text, {"queues": queues} if queues else {})
-    # Preemption is named by the policies of the queues.
-    if effect is None or effect[1].only not in ("", *((FAIRSHARE,) if shared else ())):
-        return
-    reason, concerned = effect
-    what = f"{name} ({where}): {reason}"
-    notes.append(f"answers may differ because of {what}")
-    named = concerned.scope.get("queues", ())
-    notes.omissions.append(Omission(what, queues=named, changes=concerned.changes))
+    for reason, concerned in effects_of(name, text, {"queues": queues} if queues else {}):
+        # Preemption is named by the policies of the queues.
+        if concerned.only not in ("", *((FAIRSHARE,) if shared else ())):
+            continue
+        what = f"{name} ({where}): {reason}"
+        if not concerned.is_of_option:
+            notes.append(f"answers may differ because of {what}")
+        notes.omissions.append(Omission(what, changes=concerned.changes, **concerned.scope))
 
 
 def merged_queues(
