@@ -180,7 +180,7 @@ class PlannerThread:
     #: Monotonic second from which on a simulation runs to its end.
     _whole_at: float = 0.0
     #: State whose simulation was too short; it is planned again if there is no newer one.
-    _cut: Polled | None = None
+    _too_short: Polled | None = None
 
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
@@ -215,8 +215,8 @@ class PlannerThread:
         while True:
             with self._news:
                 while self._waiting is None and not self.stopping.is_set():
-                    if not self._news.wait(None if self._cut is None else self.every):
-                        self._waiting = self._cut
+                    if not self._news.wait(None if self._too_short is None else self.every):
+                        self._waiting = self._too_short
                 polled, self._waiting = self._waiting, None
             if self.stopping.is_set() or polled is None:
                 return
@@ -251,7 +251,7 @@ class PlannerThread:
             waited = True
 
         late, limits = began >= self._whole_at, self.limits
-        is_again, self._cut = polled is self._cut, None
+        is_again, self._too_short = polled is self._too_short, None
         if not late and not is_again:
             limits = replace(limits, configured=min(limits.configured, self.every / 2))
         cancel = _Newer(self, polled, inf if late else MIN_RUN)
@@ -262,7 +262,7 @@ class PlannerThread:
         if not cancel.is_set():
             self._whole_at = time.monotonic() + WHOLE_EVERY
         if found.cut and limits.configured < self.limits.configured:
-            self._cut = polled
+            self._too_short = polled
         forecasts = self._forecasts(instance)
         likely = None if forecasts is None else likely_starts(forecasts)
         listing = listing_of(instance, found, polled.warnings)
