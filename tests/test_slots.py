@@ -10,7 +10,6 @@ import pytest
 import slotwise as sw
 from queue_parts import queue_document
 from slotwise.cli.main import app
-from slotwise.cli.slots import slots_text
 from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
 from submitted import submission
 from typer.testing import CliRunner
@@ -134,7 +133,8 @@ def test_each_host_is_in_a_row_or_named_with_the_reason() -> None:
     }
     assert (found.free, found.free_of_queue) == (9, 4)
     assert "(has 4)" in sw.explain(instance, "3").obstacles[0].reason
-    text = slots_text(instance, found, every=False)
+    text = CliRunner().invoke(app, ["slots", "-"], input=EACH_REASON).stdout
+    text = " ".join(text.split())
     assert all(f"host {item.hosts[0]}: {item.why}" in text for item in found.without_row)
     assert "9 slots are free, 4 of them for jobs of queue normal" in text
 

@@ -8,14 +8,13 @@ import pytest
 from all_commands import all_commands
 from forked import slotwise
 from sampling import some
-from slotwise.cli.panels import ADVANCED
 
 #: Panels that come after the first screen of a command.
 AFTER_THE_FIRST_SCREEN = (
     "A moment of the simulation",
     "Forecast",
     "Time and processors",
-    ADVANCED,
+    "Advanced",
 )
 #: Lines of a screen.
 SCREEN = 45
@@ -48,10 +47,10 @@ def test_options_are_in_panels(command: str, monkeypatch: pytest.MonkeyPatch) ->
     text = "\n".join(help_of(command, monkeypatch=monkeypatch))
     assert "─ Options " not in text
     assert "─ How to plan " in text
-    assert f"─ {ADVANCED} " not in text
+    assert "─ Advanced " not in text
     assert "<bool>" not in text
     everything = slotwise(command, "--help-all").stdout
-    assert f"─ {ADVANCED} " in everything
+    assert "─ Advanced " in everything
     assert len(everything) > len(text)
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import slotwise as sw
 from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.formats.file_format import DefaultLimit, ReadOptions
 from slotwise.model.sources.swf import (
     PRECEDING_IGNORED,
     ROUNDED,
     parse_swf,
     read_swf,
-    with_default_limit,
 )
-from slotwise.model.sources.trace import SwfLogFile
 from slotwise.model.workload import canonical
 from slotwise.solver.replay import replay
 from typer.testing import CliRunner
@@ -108,13 +106,10 @@ def test_a_date_needs_a_log_that_says_its_own(tmp_path: Path) -> None:
 def test_what_follows_another_job_waits_for_it(tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     log.write_text("; MaxProcs: 10\n" + JOBS)
-    read = SwfLogFile().read(log, ReadOptions(hosts=1))
-    assert [(job.dependency, job.think_time) for job in read.instance.future] == [
-        ("", 0),
-        ("ended(1)", 30),
-    ]
-    assert read.instance.omissions == ()
-    assert sw.simulate(read.instance, cycle=0)["2"].start == 430
+    command = ["simulate", str(log), "--hosts", "1", "--cycle", "0", "--format", "json"]
+    simulated = json.loads(CliRunner().invoke(app, command).stdout)
+    assert (simulated["last_end"], simulated["mean_wait"]) == (450, 0.0)  # job 2 starts at 430
+    assert simulated["omissions"] == []
     found = replay(read_swf(log).workload)
     assert found.start.tolist() == [0, 430]
     assert found.wait.tolist() == [0, 0]
@@ -127,20 +122,22 @@ def test_what_follows_another_job_waits_for_it(tmp_path: Path) -> None:
     assert sw.plan(sw.load(cut))["2"].proved
 
 
-def test_a_limit_where_the_log_has_none() -> None:
-    log = parse_swf([line(1, c9=-1), line(2, c9=-1, c4=90_000), line(3)]).workload
-    assert len(canonical(log, 10)) == 1
+def test_a_limit_where_the_log_has_none(tmp_path: Path) -> None:
+    file = tmp_path / "log.swf"
+    file.write_text("\n".join([line(1, c9=-1), line(2, c9=-1, c4=90_000), line(3)]))
+    assert len(canonical(sw.read_log(file).workload, 10)) == 1
     for text, limits in {"2x": [200, 180_000, 600], "12h": [43_200, 90_000, 600]}.items():
-        made = with_default_limit(log, DefaultLimit.parse(text))
+        made = sw.read_log(file, default_limit=text).workload
         assert made.req_time.tolist() == limits
         assert list(made.notes.values()) == [2]
         assert len(canonical(made, 10)) == 3
 
 
 @pytest.mark.parametrize("text", ["", "0x", "0.5x", "x", "0", "soon", "-2x", "-1h"])
-def test_a_limit_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="--default-limit: must be a time such as 12h"):
-        DefaultLimit.parse(text)
+def test_a_limit_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.swf").write_text(line(1))
+    with pytest.raises(InputError, match="default_limit: must be a time such as 12h"):
+        sw.read_log(tmp_path / "log.swf", default_limit=text)
 
 
 @pytest.mark.parametrize("command", ["replay", "backtest", "simulate", "import"])

@@ -1,11 +1,11 @@
 """The rules that decide a schedule, each on a queue small enough to follow by hand."""
 
+import re
+
 import pytest
 from slotwise import InputError
-from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
-from slotwise.solver.scheduler.metrics import bounded_slowdown
 from synthetic_log import synthetic
 
 
@@ -55,8 +55,6 @@ def test_metrics_by_hand():
     jobs = [(0, 10, 10, 3), (0, 5, 5, 4), (0, 20, 20, 1)]
     result = replay(Workload.of(*zip(*jobs, strict=True)), policy="fcfs", procs=4)
     assert result.wait.tolist() == [0, 10, 15]
-    slowdown = bounded_slowdown(result.wait, result.workload.run_time)
-    assert slowdown.tolist() == [1.0, 1.5, 1.75]
     metrics = measure(result)
     assert metrics.mean_wait == pytest.approx(25 / 3)
     assert metrics.median_wait == 10
@@ -94,7 +92,7 @@ def test_bad_arguments_are_refused():
         (lambda text: "nonsense", "is not a checkpoint"),
         (lambda text: "[]", "is not a checkpoint"),
         (lambda text: text.replace('"easy"', '"lifo"'), "damaged"),
-        (lambda text: text.replace(f'"version":{CHECKPOINT.version}', '"version":9'), "version 9"),
+        (lambda text: re.sub(r'"version":\d+', '"version":9', text), "version 9"),
         (lambda text: text.replace('"free":0', '"free":1'), "damaged"),
     ],
 )

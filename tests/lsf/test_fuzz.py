@@ -15,7 +15,7 @@ from lsf.lab import MORNING, queue, write
 from slotwise import InputError, Instance
 from slotwise.instances import site
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.formats.reading import kind_of_text
+from slotwise.model.sources.registry import format_of
 
 _REAL = Path(__file__).parents[1] / "data" / "lsf"
 _FILES = sorted(
@@ -113,4 +113,7 @@ def test_groups_within_groups_without_end(tmp_path: Path) -> None:
 )
 @examples(100)
 def test_any_text_has_a_kind_or_none(text: str) -> None:
-    assert isinstance(kind_of_text(text), str)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "some")
+        file.write_text(text, encoding="utf-8")
+        assert isinstance(format_of(file).name, str)

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
-from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads
+from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads, plan
 from slotwise.model.omissions import Omission
-from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.omitted import Scopes
 from submitted import submitted_job
 
 pytestmark = pytest.mark.behaviour("CFG-01")
@@ -279,7 +277,8 @@ def test_span_ptile_is_in_the_scope_of_what_packs_it() -> None:
         Job(str(n), slots=2, run_limit=60, res_req=asked) for n, asked in enumerate(asked_for)
     )
     made = Instance(Cluster((Host("a", 4), Host("b", 4))), pending=jobs, omissions=(item,))
-    assert Scopes(made, Resolver.of(made)).moved(item, jobs) == ("0", "3")
+    (named,) = [found for found in plan(made, "greedy").omissions if found.what == "x"]
+    assert named.jobs == ("0", "3")
 
 
 def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 from judging import job, problem
-from slotwise import Plan
+from slotwise import Plan, Violation
 from slotwise.solver import planning
 from slotwise.solver.certify import certified
 from slotwise.solver.planning import plan
-from slotwise.solver.validation.facts import Violation
 
 #: All but the one that obeys rules of Slurm.
 METHODS = tuple(name for name in planning.METHODS if name != "slurm")

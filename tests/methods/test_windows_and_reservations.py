@@ -17,13 +17,14 @@ from slotwise import (
     Queue,
     ReservationUsage,
     SharedResource,
+    dump,
 )
-from slotwise.cli.comparison import comparison_output
-from slotwise.cli.render import plan_output
+from slotwise.cli.main import app
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.comparison import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
+from typer.testing import CliRunner
 
 HOUR = 3600
 
@@ -152,6 +153,12 @@ def test_an_advance_reservation_counts_as_another_job_for_exclusive_ones(kind: s
     assert starts(alone) == {"j": 2}
 
 
+def printed(instance: Instance, *command: str) -> str:
+    """What a command prints of an instance, in one line."""
+    done = CliRunner().invoke(app, [command[0], "-", *command[1:]], input=dump(instance))
+    return " ".join((done.stdout + done.stderr).split())
+
+
 @pytest.mark.behaviour("TBR-19")
 def test_what_moved_is_said() -> None:
     instance = two_hours("j", "k", queues=queue(dispatch_window="2-4"))
@@ -161,10 +168,10 @@ def test_what_moved_is_said() -> None:
         "is now"
         for name in "jk"
     )
-    assert found.notes[0] in plan_output(instance, found, "text")
+    assert found.notes[0] in printed(instance, "solve", "--method", "optimal")
     assert found.to_dict()["notes"] == list(found.notes)
     shown = compare(instance, effort=10, methods=True)
-    assert found.notes[1] in comparison_output(instance, shown, "text")
+    assert found.notes[1] in printed(instance, "compare", "--methods")
     assert [(row.time_based_estimate, row.optimal_estimate) for row in shown] == [
         (0, 2 * HOUR),
         (0, 2 * HOUR),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 
 import pytest
-from slotwise.cli.report.page import asset
+from slotwise.cli.main import app
+from typer.testing import CliRunner
 
 AA = 4.5
 THEMES = {"light": r":root \{", "dark": r':root\[data-theme="dark"\] \{'}
@@ -38,8 +40,14 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+@cache
+def page() -> str:
+    command = ["report", "--example", "headline", "--method", "greedy", "-o", "-"]
+    return CliRunner().invoke(app, command).stdout
+
+
 def colours(theme: str) -> dict[str, str]:
-    found = re.search(THEMES[theme] + r"(.*?)\}", asset("base.css"), flags=re.DOTALL)
+    found = re.search(THEMES[theme] + r"(.*?)\}", page(), flags=re.DOTALL)
     assert found is not None
     return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})\b", found[1]))
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-import slotwise as sw
-from slotwise.cli.report.study_pages import whatif_page
+from slotwise.cli.main import app
+from typer.testing import CliRunner
 
 
-def test_the_picture_has_its_scale_and_fits_any_width() -> None:
-    found = sw.whatif(sw.load(sw.example("backfill")), ["queues.*.BACKFILL=N"])
-    picture = re.search(r'<svg class="intervals".*?</svg>', whatif_page(found, "x"), re.DOTALL)
+def test_the_picture_has_its_scale_and_fits_any_width(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    command = ["whatif", "--example", "backfill", "--set", "queues.*.BACKFILL=N", "-o", str(page)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    picture = re.search(r'<svg class="intervals".*?</svg>', page.read_text("utf-8"), re.DOTALL)
     assert picture is not None
     assert "viewBox" not in picture[0]
     assert "as today" in picture[0]

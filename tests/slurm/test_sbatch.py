@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise import InputError
-from slotwise.model.sources.slurm.several_partitions import BEHIND_LEFT
 from submitted import submission
 
 from tests.slurm.test_import import instance_of, run, texts_of
@@ -268,7 +267,8 @@ def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
     texts = texts_of("probes")
     texts["reservation.txt"] = texts["reservation.txt"].replace("Flags=", "Flags=FLEX,", 1)
     found = instance_of(texts)
-    assert BEHIND_LEFT.what in submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
+    told = "the nodes of jobs ahead of it inside reservations that are not planned"
+    assert told in submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
 
 
 @pytest.mark.parametrize("line", ["-a 1-5000", "-a 1-4,5000%2", "-a 0-3%0", "-a 4-1", "-a x"])
