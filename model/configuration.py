@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
-from .facts import Fact
-from .job import DEFAULT_LARGEST, HostRequest, Job
+from .facts import HOST, Fact
+from .job import DEFAULT_LARGEST, OTHERS, HostRequest, Job
 from .scheduler_family import FAMILIES, SchedulerFamily
 from .slurm_select import without_words
 
@@ -27,7 +27,8 @@ class Queue:
     priority: Annotated[int, Fact("whole", "PRIORITY")] = 1
     #: Hosts of the queue (HOSTS) by name, group or unit; empty: all.
     hosts: Annotated[
-        tuple[HostRequest, ...], Fact("queue_hosts", "HOSTS", also=("excluded_hosts",))
+        tuple[HostRequest, ...],
+        Fact("queue_hosts", "HOSTS", also=("excluded_hosts",), refers=(HOST, OTHERS)),
     ] = ()
     #: Hosts excluded from `hosts` (``~name``).
     excluded_hosts: tuple[str, ...] = ()
@@ -101,7 +102,8 @@ class Queue:
     factors: Annotated[Mapping[str, float], Fact("factors")] = field(default_factory=dict)
     #: Queues of lower priority whose jobs it may preempt; ("*",): all; None: none.
     preemptive: Annotated[
-        tuple[str, ...] | None, Fact("preemption", "PREEMPTION", also=("preemptable",))
+        tuple[str, ...] | None,
+        Fact("preemption", "PREEMPTION", also=("preemptable",), refers=("queue", "*")),
     ] = None
     #: Queues of higher priority whose jobs may preempt its own; ("*",): all; None: none.
     preemptable: tuple[str, ...] | None = None
@@ -164,7 +166,7 @@ class HostPartition:
     #: Name of the partition.
     name: Annotated[str, Fact("new_name", aka=("HPART_NAME",))]
     #: Names of hosts and groups, ``~name`` for exceptions.
-    hosts: Annotated[tuple[str, ...], Fact("host_words", "HOSTS")]
+    hosts: Annotated[tuple[str, ...], Fact("host_words", "HOSTS", refers=(HOST,))]
     #: Pairs of a name and its shares.
     user_shares: Annotated[tuple[tuple[str, int], ...], Fact("shares", "USER_SHARES")]
 

@@ -11,6 +11,9 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any, get_type_hints
 
+#: The kind of names of hosts, host groups and compute units, as messages have it.
+HOST = "host or host group"
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -28,6 +31,8 @@ class Fact:
     place: str = ""
     #: Whether a queue may have its own value.
     by_queue: bool = False
+    #: Kind of what it names, and words that stand for none of them (:mod:`.formats.rules`).
+    refers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

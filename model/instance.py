@@ -29,7 +29,9 @@ class AdvanceReservation:
     #: End in seconds from the origin.
     end: Annotated[int, Fact("instant")] = 0
     #: Number of slots by host.
-    slots: Annotated[dict[str, int], Fact("allocation", "allocation")] = field(default_factory=dict)
+    slots: Annotated[dict[str, int], Fact("allocation", "allocation", refers=("host",))] = field(
+        default_factory=dict
+    )
     #: Users and groups whose jobs may run in it (-U); empty for a system reservation.
     users: Annotated[tuple[str, ...], Fact("names")] = ()
     #: Whether its jobs continue after its end (brsvadd -o); in a closed reservation they are
@@ -77,9 +79,9 @@ class HeldHosts:
     """Hosts on which a pending job had reserved slots or memory after the last cycle."""
 
     #: Id of the pending job that reserves the hosts.
-    job: Annotated[str, Fact("name")]
+    job: Annotated[str, Fact("name", refers=("pending job",))]
     #: Host names in order of reservation.
-    hosts: Annotated[tuple[str, ...], Fact("listed_words")] = ()
+    hosts: Annotated[tuple[str, ...], Fact("listed_words", refers=("host",))] = ()
     #: Start of the reservation, from which MAX_RESERVE_TIME counts; seconds from the origin.
     since: Annotated[int | None, Fact("instant")] = None
     #: Until then the job may reserve nothing, because its reservation expired; seconds from the
@@ -92,7 +94,7 @@ class BorrowedSlots:
     """Reserved slots, by host, that a running job took by backfill."""
 
     #: Id of the running job that backfilled the slots.
-    job: Annotated[str, Fact("name")]
+    job: Annotated[str, Fact("name", refers=("running job",))]
     #: Number of backfilled slots by host name.
     slots: Annotated[dict[str, int], Fact("allocation")] = field(default_factory=dict)
 

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from .absolute_priority import StatedPriority
 from .errors import InputError
-from .facts import Fact
+from .facts import HOST, Fact
 from .input_limits import limits, take_names, too_many
 
 #: The keyword in a list of hosts for all hosts that the list does not name.
@@ -54,7 +54,7 @@ class Job:
     #: Name of the user.
     user: Annotated[str, Fact("name")] = "user"
     #: Name of the queue.
-    queue: Annotated[str, Fact("name")] = "default"
+    queue: Annotated[str, Fact("name", refers=("queue",))] = "default"
     #: Requirements of -R, one string for each.
     res_req: Annotated[tuple[str, ...], Fact("requirements")] = ()
     #: Run limit of -W in seconds; NO_RUN_LIMIT: none, although its queue has a default.
@@ -87,15 +87,15 @@ class Job:
     #: User group (-G) whose share counts, "" if not given.
     group: Annotated[str, Fact("name")] = ""
     #: Application profile (-app), "" if none.
-    application: Annotated[str, Fact("name")] = ""
+    application: Annotated[str, Fact("name", refers=("application",))] = ""
     #: Requested hosts (-m).
-    hosts: Annotated[tuple[HostRequest, ...], Fact("hosts")] = ()
+    hosts: Annotated[tuple[HostRequest, ...], Fact("hosts", refers=(HOST, OTHERS))] = ()
     #: Whether it has its hosts to itself (-x).
     exclusive: Annotated[bool, Fact("boolean")] = False
     #: Whether it may grow while running (-ar).
     resizable: Annotated[bool, Fact("boolean")] = False
     #: Submission host, "" if unknown (type==local, REQ-04).
-    from_host: Annotated[str, Fact("name")] = ""
+    from_host: Annotated[str, Fact("name", refers=("submission host",))] = ""
     #: GPU requirement (-gpu); ``-``: as queue and cluster say.
     gpu: Annotated[str, Fact("line")] = ""
     #: External scheduler options (-ext), such as RMS[nodes=3].
@@ -124,11 +124,11 @@ class Job:
     #: Job group (-g), such as ``/risk/daily``; "" if in the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
     #: Advance reservation in which it runs (-U), "" if none.
-    reservation: Annotated[str, Fact("name")] = ""
+    reservation: Annotated[str, Fact("name", refers=("advance reservation",))] = ""
     #: Absolute priority set by an administrator (bmod -aps), None if not set.
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
     #: Service class of -sla, "" if not given.
-    service_class: Annotated[str, Fact("name")] = ""
+    service_class: Annotated[str, Fact("name", refers=("service class",))] = ""
     #: Index of the alternative in braces of its requirement that it uses, ``{…} || {…}@delay``;
     #: None: any that is open.
     requirement_alternative: Annotated[int | None, Fact("count")] = None

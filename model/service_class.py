@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from .facts import Fact
+from .facts import HOST, Fact
 
 #: The only goal that is supported.
 GUARANTEE = "GUARANTEE"
@@ -102,13 +102,18 @@ class GuaranteedPool:
     #: Type: ``slots``, ``hosts``, ``package[slots=1:mem=1000]`` or ``resource[lic]``.
     type: Annotated[str, Fact("pool_type", "TYPE")] = "slots"
     #: Amounts guaranteed to service classes.
-    distribution: Annotated[tuple[Guarantee, ...], Fact("distribution", "DISTRIBUTION")] = ()
+    distribution: Annotated[
+        tuple[Guarantee, ...],
+        Fact("distribution", "DISTRIBUTION", refers=("service class",)),
+    ] = ()
     #: Hosts of the pool by name, ``~name`` for exceptions; empty: all.
-    hosts: Annotated[tuple[str, ...], Fact("words", "HOSTS")] = ()
+    hosts: Annotated[tuple[str, ...], Fact("words", "HOSTS", refers=(HOST, ALL))] = ()
     #: Selection that restricts the hosts.
     res_select: Annotated[str, Fact("requirement", "RES_SELECT")] = ""
     #: Rules for use by other jobs, None if no other job may use them.
-    loans: Annotated[LoanPolicy | None, Fact("loans", "LOAN_POLICIES")] = None
+    loans: Annotated[LoanPolicy | None, Fact("loans", "LOAN_POLICIES", refers=("queue", ALL))] = (
+        None
+    )
     #: Maximum number of slots that jobs of its classes may use on one host of a pool of slots.
     slots_per_host: Annotated[int | None, Fact("count", "SLOTS_PER_HOST")] = None
     #: Description for people.

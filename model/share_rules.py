@@ -549,11 +549,6 @@ def _partition_problems(instance: Instance) -> Iterator[Problem]:
                 path=f"{path}.USER_SHARES",
             )
         yield from _assignment_problems(partition.user_shares, f"{path}.USER_SHARES", None)
-        for name in partition.hosts:
-            bare = name.removeprefix("~")
-            if bare not in known:
-                message = f"unknown host or host group '{name}'{nearest(bare, known)}"
-                yield Problem(message, path=f"{path}.HOSTS", undefined=True)
         hosts = partition_hosts(known, partition)
         for host in islice(filter(owner.__contains__, hosts), limits().errors):
             yield Problem(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import copy
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic_core import ErrorDetails
@@ -378,9 +378,19 @@ class Finding:
         return self.undefined or self.undecided
 
 
-def unknown_name(place: Location, what: str, name: str, known: Iterable[str]) -> Finding:
-    """Return the finding on a name without a definition. what: the kind of the name."""
-    return Finding(place, f"unknown {what} {name!r}{nearest(name, known)}", undefined=True)
+def unknown_names(
+    place: Location, what: str, names: Iterable[str], known: Container[str], *words: str
+) -> Iterator[Finding]:
+    """Yield a finding on each name without a definition; ``~`` before it is ignored.
+
+    what: the kind of the names. known: those with a definition, an Iterable too. words: stand for
+    no single one.
+    """
+    for name in names:
+        bare = name.removeprefix("~")
+        if bare not in known and bare not in words:
+            hint = nearest(bare, cast("Iterable[str]", known))
+            yield Finding(place, f"unknown {what} {bare!r}{hint}", undefined=True)
 
 
 def path_text(place: Location) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..cluster import NamedHosts
 from ..errors import InputError
 from ..guarantees import ServiceClasses
 from ..instance import Instance
 from ..job import Job
 from ..resreq.pool_hosts import named_hosts
 from ..service_class import ALL, GuaranteedPool
-from .document import Finding, Location, unknown_name
+from .document import Finding, Location, unknown_names
 from .guarantee_text import access_text
-from .names import unknown_host
 
 
 def guarantee_findings(instance: Instance) -> Iterator[Finding]:
@@ -22,9 +20,8 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
     queues = dict.fromkeys(queue.name for queue in instance.queues)
     for index, item in enumerate(instance.service_classes):
         place: Location = ("service_classes", index, "ACCESS_CONTROL")
-        yield from _queues(place, item.access.get("QUEUES", ()), queues)
+        yield from unknown_names(place, "queue", item.access.get("QUEUES", ()), queues, ALL)
     known = {item.name for item in instance.cluster.shared}
-    hosts = NamedHosts(instance.cluster)
     classes = {item.name: item for item in instance.service_classes}
     for index, pool in enumerate(instance.guaranteed_pools):
         place = ("guaranteed_pools", index)
@@ -32,35 +29,17 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
             yield Finding(place, "guarantees nothing: give DISTRIBUTION")
         for share in pool.distribution:
             found = classes.get(share.service_class)
-            if found is None:
-                yield unknown_name(
-                    (*place, "DISTRIBUTION"), "service class", share.service_class, classes
-                )
-            elif not found.guarantees:
+            if found is not None and not found.guarantees:
                 message = f"service class {share.service_class} has no GUARANTEE goal"
                 yield Finding((*place, "DISTRIBUTION"), message)
-        for name in pool.hosts:
-            known_as = name.removeprefix("~")
-            if known_as != ALL and known_as not in hosts:
-                yield Finding((*place, "HOSTS"), unknown_host(hosts, known_as), undefined=True)
-        if pool.loans is not None:
-            listed = (*pool.loans.queues, *pool.loans.exempt)
-            yield from _queues((*place, "LOAN_POLICIES"), listed, queues)
         yield from _of_type(place, pool, known)
         yield from _selection(place, pool, instance)
     yield from refused_by_class(instance)
 
 
-def _queues(place: Location, names: Iterable[str], known: dict[str, None]) -> Iterator[Finding]:
-    for name in names:
-        if name != ALL and name not in known:
-            yield unknown_name(place, "queue", name, known)
-
-
 def _of_type(place: Location, pool: GuaranteedPool, amounts: set[str]) -> Iterator[Finding]:
     name = pool.arguments.get("name")
-    if name is not None and name not in amounts:
-        yield unknown_name((*place, "TYPE"), "shared resource", name, amounts)
+    yield from unknown_names((*place, "TYPE"), "shared resource", filter(None, [name]), amounts)
     if pool.slots_per_host is not None and pool.kind != "slots":
         yield Finding((*place, "SLOTS_PER_HOST"), "is for pools of slots")
     if name is not None and pool.hosts:

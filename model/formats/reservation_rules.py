@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..instance import Instance
 from ..reserved_periods import ALWAYS, with_periods
-from .document import Finding, Location, unknown_name
+from .document import Finding, Location
 
 
 def reservation_findings(instance: Instance) -> Iterator[Finding]:
@@ -17,9 +17,7 @@ def reservation_findings(instance: Instance) -> Iterator[Finding]:
         if item.end <= item.start and not item.windows:
             yield Finding((*place, "end"), "must be later than start")
         for host, count in item.slots.items():
-            if host not in slots:
-                yield unknown_name((*place, "allocation"), "host", host, slots)
-            elif count > slots[host]:
+            if count > slots.get(host, count):
                 message = f"{host} has {slots[host]} slots, not {count}"
                 yield Finding((*place, "allocation"), message)
     if instance.params.scheduler.separates_reservations:

@@ -28,107 +28,109 @@ from ..dependency import (
     status_tests,
 )
 from ..errors import Problem, nearest
+from ..facts import HOST, known_fields
 from ..input_limits import limits, too_many
-from ..instance import HeldHosts, Instance
-from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_of
+from ..instance import Instance
+from ..job import Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
-from .document import Finding, Location, unknown_name
+from ..service_class import Guarantee, LoanPolicy
+from .document import ATTRIBUTES, FACT_SECTIONS, Finding, Location, unknown_names
 from .guarantee_rules import guarantee_findings
-from .names import unknown_host, unknown_unit_type
+from .names import unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .reservation_rules import reservation_findings
 from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
+
+#: Kinds that an instance without any does not describe, so that its jobs may name some.
+_OPTIONAL = ("advance reservation", "service class")
+
+
+class _DefinedNames:
+    """The names that an instance defines, by kind."""
+
+    def __init__(self, instance: Instance) -> None:
+        hosts = NamedHosts(instance.cluster)
+        #: Names by kind, as messages have it.
+        self.names: dict[str, Any] = {
+            "queue": {queue.name for queue in instance.queues},
+            "application": {profile.name for profile in instance.applications},
+            "service class": {item.name for item in instance.service_classes},
+            "advance reservation": {item.name for item in instance.advance_reservations},
+            HOST: hosts,
+            "host": frozenset(hosts.all),
+            "submission host": instance.cluster.machines(),
+            "pending job": {job.id for job in instance.pending} if instance.held else (),
+            "running job": {run.job.id for run in instance.running} if instance.borrowed else (),
+        }
+
+    def unknown(self, place: Location, item: object) -> Iterator[Finding]:
+        """Yield findings on names in an object of the model that have no definition."""
+        for field in known_fields(type(item)).values():
+            for name in field.names if field.fact.refers else ():
+                kind, *words = field.fact.refers
+                known = self.names[kind]
+                if known or kind not in _OPTIONAL or not isinstance(item, Job):
+                    names = _named_in(getattr(item, name))
+                    yield from unknown_names((*place, field.key), kind, names, known, *words)
+
+
+def _named_in(value: Any) -> Iterable[str]:
+    """Return the names in a field."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    if isinstance(value, LoanPolicy):
+        return (*value.queues, *value.exempt)
+    of = [each.service_class if isinstance(each, Guarantee) else each for each in value or ()]
+    return [each if isinstance(each, str) else each.name for each in of]
+
+
+def _references(instance: Instance) -> Iterator[Finding]:
+    """Yield findings on names in queues, pools, reservations and the like, not in jobs."""
+    defined = _DefinedNames(instance)
+    for section, kind in {"queues": Queue, **FACT_SECTIONS}.items():
+        if any(field.fact.refers for field in known_fields(kind).values()):
+            for index, item in enumerate(getattr(instance, ATTRIBUTES.get(section, section))):
+                yield from defined.unknown((section, index), item)
 
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:
     """Yield reservations of jobs that are not pending, and backfilled slots that jobs do not
     use.
     """
-    if instance.held:
-        waiting = {job.id for job in instance.pending}
-        known = NamedHosts(instance.cluster)
-        for index, item in enumerate(instance.held):
-            place: Location = ("held", index)
-            if item.job not in waiting:
-                hint = nearest(item.job, waiting)
-                yield Finding((*place, "job"), f"unknown pending job {item.job!r}{hint}")
-            yield from _held(known, item, instance.now, place)
-        yield from _twice("held", [item.job for item in instance.held])
-    if instance.borrowed:
-        running = {item.job.id: item.allocation for item in instance.running}
-        for index, loan in enumerate(instance.borrowed):
-            place = ("borrowed", index)
-            if loan.job not in running:
-                hint = nearest(loan.job, running)
-                yield Finding((*place, "job"), f"unknown running job {loan.job!r}{hint}")
-                continue
-            has = running[loan.job]
-            for host, count in loan.slots.items():
-                if count > has.get(host, 0):
-                    message = f"the job has {has.get(host, 0)} slots on {host}, not {count}"
-                    yield Finding((*place, "slots"), message)
-        yield from _twice("borrowed", [item.job for item in instance.borrowed])
-
-
-def _held(known: NamedHosts, item: HeldHosts, now: int, place: Location) -> Iterator[Finding]:
-    hosts = frozenset(known.all)
-    for host in item.hosts:
-        if host not in hosts:
-            yield Finding((*place, "hosts"), unknown_host(known, host), undefined=True)
-    if item.since is not None and item.since > now:
-        late = item.since - now
-        message = f"is {late} s after the instance's now: it must not be later"
-        yield Finding((*place, "since"), message)
-
-
-def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for index, job in enumerate(jobs):
-        if job in seen:
-            yield Finding((section, index, "job"), f"job {job} is already given")
-        seen.add(job)
+    for index, item in enumerate(instance.held):
+        if item.since is not None and item.since > instance.now:
+            late = item.since - instance.now
+            message = f"is {late} s after the instance's now: it must not be later"
+            yield Finding(("held", index, "since"), message)
+    running = {item.job.id: item.allocation for item in instance.running if instance.borrowed}
+    for index, loan in enumerate(instance.borrowed):
+        has = running.get(loan.job, loan.slots)
+        for host, count in loan.slots.items():
+            if count > has.get(host, 0):
+                message = f"the job has {has.get(host, 0)} slots on {host}, not {count}"
+                yield Finding(("borrowed", index, "slots"), message)
 
 
 def check_queues(instance: Instance) -> Iterator[Finding]:
     """Yield errors of the queues and of the parameters that govern them."""
     names = dict.fromkeys(queue.name for queue in instance.queues)
-    if instance.params.default_queue not in names:
-        place: Location = ("params", "DEFAULT_QUEUE")
-        yield unknown_name(place, "queue", instance.params.default_queue, names)
+    place: Location = ("params", "DEFAULT_QUEUE")
+    yield from unknown_names(place, "queue", [instance.params.default_queue], names)
     users = _known_users(instance)
-    references = _QueueReferences(instance)
+    unit_types = instance.cluster.unit_types
     for index, queue in enumerate(instance.queues):
         place = ("queues", index)
-        yield from references.unknown(queue, place)
+        unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
+        if queue.exclusive.startswith("CU") and unit_type not in unit_types:
+            message = unknown_unit_type(unit_type, unit_types)
+            yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
         yield from _reservation(instance, queue, place)
         yield from _users(queue, place, users)
     yield from _unknown_sharers(instance, users)
     for place, message in module_notes(instance):
         yield Finding(place, message, warning=True)
-
-
-class _QueueReferences:
-    """The names that a queue may use."""
-
-    def __init__(self, instance: Instance) -> None:
-        self._hosts = NamedHosts(instance.cluster)
-        self._unit_types = instance.cluster.unit_types
-        self._queues = dict.fromkeys(queue.name for queue in instance.queues)
-
-    def unknown(self, queue: Queue, place: Location) -> Iterator[Finding]:
-        """Yield findings for names in a queue that have no definition."""
-        for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
-            if name != OTHERS and name not in self._hosts:
-                yield Finding((*place, "HOSTS"), unknown_host(self._hosts, name), undefined=True)
-        for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
-            if name != "*" and name not in self._queues:
-                yield unknown_name((*place, "PREEMPTION"), "queue", name, self._queues)
-        unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
-        if queue.exclusive.startswith("CU") and unit_type not in self._unit_types:
-            message = unknown_unit_type(unit_type, self._unit_types)
-            yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
 
 
 def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:
@@ -318,24 +320,12 @@ def _array_limits(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Fin
 _FEW_GROUPS = 8
 
 
-class _References:
+class _References(_DefinedNames):
     """The names a job may use."""
 
     def __init__(self, instance: Instance) -> None:
-        cluster = instance.cluster
+        super().__init__(instance)
         self.queues = {queue.name: queue for queue in instance.queues}
-        #: Further fields of a job that name something, what they name, and which there are.
-        self._known: list[tuple[str, str, Collection[str]]] = [
-            ("application", "application", {item.name for item in instance.applications}),
-            ("from_host", "submission host", cluster.machines()),
-        ]
-        for key, noun, items in (
-            ("reservation", "advance reservation", instance.advance_reservations),
-            ("service_class", "service class", instance.service_classes),
-        ):
-            if items:  # an instance without any does not describe them
-                self._known.append((key, noun, {item.name for item in items}))
-        self._hosts = {OTHERS, *NamedHosts(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
         self._reached: dict[str, set[str]] = {}
         #: Whom USERS names, without and with ``~``.
@@ -347,23 +337,10 @@ class _References:
         named = _NAMED(job)
         if named in self._sound:
             return ()
-        found = list(self._wrong(place, job))
+        found = list(self.unknown(place, job))
         if not found:
             self._sound.add(named)
         return found
-
-    def _wrong(self, place: Location, job: Job) -> Iterator[Finding]:
-        if job.queue not in self.queues:
-            yield unknown_name((*place, "queue"), "queue", job.queue, self.queues)
-        for key, noun, known in self._known:
-            name = getattr(job, key)
-            if name and name not in known:
-                yield unknown_name((*place, key), noun, name, known)
-        for request in job.hosts:
-            if request.name not in self._hosts:
-                yield unknown_name(
-                    (*place, "hosts"), "host or host group", request.name, self._hosts
-                )
 
     def admits(self, users: tuple[str, ...], user: str) -> bool:
         """Return whether USERS of a queue admits a user; running jobs were admitted before."""
@@ -434,7 +411,7 @@ def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
             yield Finding(place, "has no slots: name hosts such as 2*hostA")
         for host, count in allocation.items():
             if host not in slots:
-                yield unknown_name(("running", index, "allocation"), "host", host, slots)
+                yield from unknown_names(("running", index, "allocation"), "host", [host], slots)
             elif not item.suspended:
                 held[host] += count
     if any(map(gt, held.values(), slots.values())):
@@ -487,6 +464,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         _names,
         _units,
         _resources,
+        _references,
         check_queues,
         _limits,
         _usage,
@@ -529,14 +507,16 @@ def _names(instance: Instance) -> Iterator[Finding]:
     """Yield duplicate names, and names of several kinds among hosts, groups and units."""
     cluster = instance.cluster
     others = {"resources": cluster.resources, "host_partitions": instance.partitions}
-    for section in _UNIQUE:
+    for section in (*_UNIQUE, "held", "borrowed"):
         seen: set[str] = set()
+        key = "name" if section in _UNIQUE else "job"
         items: Iterable[Any] = getattr(instance, section, others.get(section, ()))
-        for index, item in enumerate(items):
-            if item.name in seen:
-                message = f"{item.name} is already defined: give it one entry"
-                yield Finding((section, index, "name"), message)
-            seen.add(item.name)
+        for index, name in enumerate(map(attrgetter(key), items)):
+            if name in seen:
+                named = f"{name} is already defined: give it one entry"
+                message = named if key == "name" else f"job {name} is already given"
+                yield Finding((section, index, key), message)
+            seen.add(name)
     yield from _group_limits(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
@@ -548,8 +528,8 @@ def _names(instance: Instance) -> Iterator[Finding]:
             yield Finding(("compute_units", index, "name"), message)
     shares = {group.name for group in instance.groups}
     for index, user in enumerate(instance.users):
-        if user.name.removesuffix("@") != user.name and user.name[:-1] not in shares:
-            yield unknown_name(("users", index, "name"), "user group", user.name[:-1], shares)
+        names = [user.name[:-1]] if user.name.endswith("@") else []
+        yield from unknown_names(("users", index, "name"), "user group", names, shares)
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
@@ -598,33 +578,23 @@ def _amounts(instance: Instance) -> set[str]:
 
 def _limits(instance: Instance) -> Iterator[Finding]:
     known = {"slots", "jobs", *_amounts(instance)}
-    hosts = NamedHosts(instance.cluster)
-    defined: dict[str, Any] = {
-        "queues": [queue.name for queue in instance.queues],
-        "apps": [profile.name for profile in instance.applications],
-        "hosts": hosts,
-    }
+    defined = _DefinedNames(instance).names
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
         if not (limit.amounts or limit.percentages) and limit.slots_per_processor is None:
             yield Finding(place, "limits nothing: give SLOTS, JOBS, MEM or RESOURCE")
-        for name in limit.amounts:
-            if name not in known:
-                yield unknown_name((*place, "RESOURCE"), "resource", name, known)
+        yield from unknown_names((*place, "RESOURCE"), "resource", limit.amounts, known)
         per_host = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and not per_host:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
         for name in () if per_host else limit.percentages:
             yield Finding((*place, name.upper()), "a percentage needs PER_HOST")
         for item in CONSUMERS:
-            if (scope := item.scope(limit)) is None or item.field not in defined:
-                continue
-            names = defined[item.field]
-            for name in (*scope.names, *scope.excluded):
-                if name != "all" and name not in names:
-                    key = item.per_field if scope.each else item.field
-                    noun = "host or host group" if names is hosts else item.noun
-                    yield unknown_name((*place, key.upper()), noun, name, names)
+            kind = HOST if item.field == "hosts" else item.noun
+            if (scope := item.scope(limit)) is not None and kind in defined:
+                key = (item.per_field if scope.each else item.field).upper()
+                names = (*scope.names, *scope.excluded)
+                yield from unknown_names((*place, key), kind, names, defined[kind], "all")
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:
@@ -635,8 +605,8 @@ def _usage(instance: Instance) -> Iterator[Finding]:
         if usage.resource in (*BUILTIN_AMOUNTS, "slots"):
             message = f"{usage.resource} is built in: RESOURCE_RESERVE_PER_SLOT governs it"
             yield Finding(place, message)
-        elif usage.resource not in known:
-            yield unknown_name(place, "numeric resource", usage.resource, known)
+        else:
+            yield from unknown_names(place, "numeric resource", [usage.resource], known)
 
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")

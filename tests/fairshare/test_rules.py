@@ -84,9 +84,11 @@ def test_a_host_belongs_to_one_partition():
         )
     )
     assert message.startswith("host_partitions[1].HOSTS: host h2 is already in partition P")
-    assert "unknown host or host group 'h9'" in only(
-        instance(partitions=(HostPartition("P", ("h9", "h1"), ALL),))
-    )
+    with pytest.raises(InputError, match="HOSTS: unknown host or host group 'h9'"):
+        loads(
+            "format: slotwise/1\nhosts: [{name: h1, slots: 4}]\n"
+            "host_partitions: [{HPART_NAME: P, HOSTS: h9 h1, USER_SHARES: '[default, 1]'}]\n"
+        )
 
 
 @pytest.mark.behaviour("FSH-08")
