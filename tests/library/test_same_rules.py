@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from sampling import some
 from slotwise import Scope
-from slotwise.model.formats.objects import examine_objects
 from slotwise.model.input_limits import limited
 
 QUIET = examples(30)
@@ -28,9 +27,18 @@ COMPLETE = sw.load(HERE.parent / "formats" / "complete.yaml")
 Change = Callable[[Any], Any]
 
 
+def problems_of(instance: Any) -> tuple[sw.Problem, ...]:
+    """What is wrong."""
+    try:
+        sw.check(instance)
+    except sw.InputError as error:
+        return tuple(error.problems)
+    return ()
+
+
 def messages(instance: Any) -> list[str]:
     """What is wrong, without the places."""
-    return sorted(problem.message for problem in examine_objects(instance)[0])
+    return sorted(problem.message for problem in problems_of(instance))
 
 
 def messages_of_file(instance: sw.Instance) -> list[str]:
@@ -45,11 +53,8 @@ def messages_of_file(instance: sw.Instance) -> list[str]:
 @pytest.mark.parametrize("name", sw.examples())
 def test_shipped_instances_are_sound(name: str) -> None:
     instance = sw.load(sw.example(name))
-    problems, warnings = examine_objects(instance)
-    assert problems == ()
     told = {warning.message for warning in sw.check(sw.example(name))}
-    assert {warning.message for warning in warnings} == told
-    assert sw.check(instance) == warnings
+    assert {warning.message for warning in sw.check(instance)} == told
 
 
 @given(format_cases.instances() | random_instances.instances())
@@ -252,7 +257,7 @@ def test_no_plan_and_no_simulation_is_made_of_a_mistake(name: str) -> None:
         lambda: sw.check(broken),
         lambda: sw.instance(broken),
     ]
-    told = [problem.message for problem in examine_objects(broken)[0]]
+    told = [problem.message for problem in problems_of(broken)]
     assert told
     for call in calls:
         with pytest.raises(sw.InputError) as caught:
@@ -276,7 +281,7 @@ def test_the_place_is_the_one_of_the_object_as_given() -> None:
     """Objects before it that are not objects do not move it."""
     cluster = sw.Cluster((sw.Host("a", 4),))
     jobs: Any = ("x", sw.Job("p1", -4), None, sw.Job("p2", 1, queue="nope"))
-    problems, _ = examine_objects(sw.Instance(cluster, pending=jobs))
+    problems = problems_of(sw.Instance(cluster, pending=jobs))
     assert [str(problem) for problem in problems] == [
         "pending[0]: must be a Job, not str",
         "pending[1].slots: must be 1 slot or more, not -4",
@@ -342,7 +347,7 @@ def test_with_a_field_at_its_default_there_is_a_report_or_a_plan(data: st.DataOb
 
 
 def report_or_plan(broken: sw.Instance) -> None:
-    problems, _ = examine_objects(broken)
+    problems = problems_of(broken)
     for problem in problems:
         assert "\x1b" not in str(problem)
     if problems:
@@ -362,7 +367,7 @@ def test_characters_that_terminals_obey_are_found_in_parts_of_a_field_too(sign: 
     asking = replace(SMALL, pending=(replace(job, hosts=(sw.HostRequest(f"h{sign}"),)), *others))
     limited = replace(COMPLETE, limits=(replace(limit, users=scope), *more))
     for instance, place in ((asking, "pending[0].hosts"), (limited, "limits[0].users")):
-        (problem,) = examine_objects(instance)[0]
+        (problem,) = problems_of(instance)
         assert problem.path == place
         assert f"character U+{ord(sign):04X}: remove it" in problem.message
 

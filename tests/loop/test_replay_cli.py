@@ -10,8 +10,7 @@ import traces
 import typer
 from sampling import some
 from slotwise import InputError
-from slotwise.cli.main import app as main_app
-from slotwise.cli.replay import policies, replay
+from slotwise.cli.main import app
 from slotwise.solver.replay import Replay
 from typer.testing import CliRunner
 
@@ -28,12 +27,9 @@ SMALL_EASY = """job,submit,start,end,procs,req_time,run_time,wait
 3,2,2,10,1,8,8,0
 """
 
-app = typer.Typer()
-app.command()(replay)
-
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
 
 
 def refused(*arguments):
@@ -159,7 +155,7 @@ def test_other_formats_are_sent_to_simulate(tmp_path, name, text, kind):
 
 def test_options_of_the_loop_are_not_offered(small):
     for option in ("--reservation", "--hosts", "--cycle", "--cluster", "--shares", "--example"):
-        assert run(small, option, "1").exit_code == 2
+        assert f"replay has no option {option}" in refused(small, option, "1")
         assert option not in run("--help").stdout
 
 
@@ -167,10 +163,13 @@ def test_options_of_the_loop_are_not_offered(small):
     "words", [["replay"], ["backtest"], ["forecast", "--history", "x"], ["import", "swf"]]
 )
 def test_an_unknown_policy_is_refused_before_anything_is_read(words):
-    found = CliRunner().invoke(main_app, [*words, "gone.swf", "--policy", "esy"])
+    found = CliRunner().invoke(app, [*words, "gone.swf", "--policy", "esy"])
     assert str(found.exception).startswith("unknown policy 'esy' (did you mean 'easy'?): use one")
 
 
 def test_the_shell_completes_policies():
-    assert policies("s") == ["saf"]
-    assert policies("e") == ["easy", "easy-sjbf"]
+    command = typer.main.get_command(app).commands["replay"]
+    (option,) = (each for each in command.params if "--policy" in each.opts)
+    context = command.make_context("replay", [KTH], resilient_parsing=True)
+    found = [[item.value for item in option.shell_complete(context, begun)] for begun in ("s", "e")]
+    assert found == [["saf"], ["easy", "easy-sjbf"]]

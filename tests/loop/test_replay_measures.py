@@ -7,24 +7,21 @@ import io
 import json
 import math
 import statistics
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 import slotwise as sw
-import typer
-from slotwise.cli.replay import replay as replay_command
+from slotwise.cli.main import app
 from slotwise.model.workload import OTHER_PERIOD, SKIPPED_JOB, Workload, within
-from slotwise.solver.replay import Measuring, measure, replay
-from slotwise.solver.replay.measures import BATCHES, METRICS, STUDENT_T
+from slotwise.solver.replay import Measuring, Metrics, measure, replay
 from synthetic_log import synthetic
 from typer.testing import CliRunner
 
-app = typer.Typer()
-app.command()(replay_command)
-
+#: Batches of an interval, 0.975 quantile of Student's t with one degree of freedom less.
+BATCHES, STUDENT_T = 20, 2.0930240544083096
 #: Job, submission, run time, processors, requested time, user, queue, preceding job, think time.
 JOBS = (
     (1, 0, 100, 2, 100, 1, 1, -1, -1),
@@ -53,13 +50,13 @@ def log(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(app, ["replay", *map(str, arguments)])
     assert result.exit_code == 0, result.exception
     return result.stdout
 
 
 def rejected(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(app, ["replay", *map(str, arguments)])
     assert isinstance(result.exception, sw.InputError)
     return str(result.exception)
 
@@ -152,8 +149,9 @@ def test_the_command_and_the_library_give_the_same_table(log: Path) -> None:
     assert "QUEUE  POLICY" in text
     one = json.loads(run(log, "--by", "queue", "--format", "json"))
     assert [group["group"] for group in one["groups"]] == ["1", "2"]
-    assert set(METRICS) <= one.keys()
-    assert set(METRICS) <= one["groups"][0].keys()
+    metrics = {item.name for item in fields(Metrics)}
+    assert metrics <= one.keys()
+    assert metrics <= one["groups"][0].keys()
     assert compared["easy"].start.tolist() == [0, 100, 20, 150, 200]
 
 
@@ -206,7 +204,7 @@ def test_a_skipped_preceding_job_is_counted(tmp_path: Path) -> None:
     """Job 4 is skipped: by the period, or since it has no run time."""
     path = tmp_path / "log.swf"
     path.write_text(swf())
-    result = CliRunner().invoke(app, [str(path), "--from", "100"])
+    result = CliRunner().invoke(app, ["replay", str(path), "--from", "100"])
     assert f"slotwise: 1 × {SKIPPED_JOB}" in result.stderr.splitlines()
     path.write_text(swf((*JOBS[:3], (4, 30, 0, 3, 20, 2, 2, -1, -1), JOBS[4])))
     found = sw.replay(sw.read_log(path))

@@ -49,18 +49,14 @@ H = 3600
 
 
 def test_events_tell_host_termination_time_and_bmod(tmp_path: Path) -> None:
-    from slotwise.model.sources.log_lines import BadRecords
-    from slotwise.model.sources.lsf_state.event_log import cut
-    from slotwise.model.sources.lsf_state.log_records import parse_events
-
     no_limits = " ".join(["-1"] * 11)
 
     def seen(*more: str) -> tuple[str, int | None, int | None]:
-        lines = (_new(1, 100, deadline=900, begin=200, from_host="h1"), *more)
-        bad = BadRecords()
-        (job,) = cut(list(parse_events(lines, bad, {}, "lsb.events")), 150, later=False).jobs
-        assert bad.problems == []
-        return job.from_host, job.begin, job.deadline
+        log = tmp_path / "lsb.events"
+        log.write_text("\n".join([_new(1, 100, deadline=900, begin=200, from_host="h1"), *more]))
+        job = _imported(tmp_path, "events", str(log), "--at", "150")
+        begin, end = (None if time is None else time + 150 for time in (job.begin, job.deadline))
+        return job.from_host, begin, end
 
     assert seen() == ("h1", 200, 900)
     bmod = '"JOB_MODIFY2" "10.108" 141 "1" 0 0 0 1501 "ann" 120 18 0 {} {} 0 0 {} -1 "/"'

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from slotwise import Instance, load
+from slotwise import InputError, Instance, load
 from slotwise.cli.main import app
-from slotwise.model.sources.log_lines import BadRecords
-from slotwise.model.sources.lsf_state.log_records import parse_events
 from typer.testing import CliRunner
 
 HEAD = "HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV\n"
@@ -58,10 +56,11 @@ def moved(number: int, time: int, position: int, base: int) -> str:
     return f'"JOB_MOVE" "10.108" {time} 1501 {number} {position} {base} 0 "ann"'
 
 
-def test_a_place_that_is_none_is_told() -> None:
-    bad = BadRecords()
-    list(parse_events([moved(1, 1_600_000_000, 0, 1), moved(1, 1_600_000_000, 1, 3)], bad, {}))
-    assert bad.count == 2
-    assert (
-        "position must be 1 or more and base 1 (top) or 2 (bottom), not " in bad.problems[0].message
-    )
+def test_a_place_that_is_none_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "lsb.events"
+    log.write_text("\n".join([moved(1, 1_600_000_000, 0, 1), moved(1, 1_600_000_000, 1, 3)]))
+    found = CliRunner().invoke(app, ["import", "events", str(log)])
+    assert isinstance(found.exception, InputError)
+    told = [problem.message for problem in found.exception.problems]
+    place = "position must be 1 or more and base 1 (top) or 2 (bottom), not "
+    assert [place in message for message in told] == [True, True]

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 import slotwise as sw
-from slotwise.cli.slurm_programs import instance_of
-from slotwise.model.sources.lsf_state.values import Text
-from slotwise.model.sources.slurm.folder import read_texts
-from slotwise.solver.advice.diagnosis.records import page_of
+from printed_listings import slurm_snapshot
+from slotwise.cli.main import app
 from slotwise.solver.planning import plan
+from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("GAT-01")
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -212,8 +211,7 @@ def made(
         texts |= {"reservations": MAINTENANCE, "licences": LICENCES, **tables()}
     if reserved:
         texts["reservations"] = reserved
-    seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
-    return instance_of(seen, NOW)
+    return slurm_snapshot(NOW, texts)
 
 
 def tables() -> dict[str, str]:
@@ -353,7 +351,7 @@ def test_a_limit_holds_back_all_that_share_it() -> None:
 @pytest.mark.parametrize("reason", ["QOSMaxJobsPerUserLimit", "Resources"])
 def test_nothing_is_said_not_to_starve_beside_it(reason: str) -> None:
     found = made(job(10, reason, start="2026-03-02T14:00:00"), busy=False)
-    answer = page_of(found, sw.diagnose(found)).answer
+    answer = CliRunner().invoke(app, ["diagnose", "-"], input=sw.dump(found)).stdout
     assert "starves" not in answer
     assert "job 10" in answer
 
@@ -385,7 +383,6 @@ def test_enforced_limits_that_no_listing_has_take_the_proof(
         "qos.txt": "Name|Priority|GrpTRES\nnormal|0|\n",
         "assoc.txt": "Cluster|Account|User|ParentName|GrpTRES\nsmall|lab|||\n",
     }
-    seen = read_texts([Text(text, name) for name, text in texts.items()], "texts", zone=UTC)
-    problem = instance_of(seen, NOW)
+    problem = slurm_snapshot(NOW, texts)
     assert sorted(item.what for item in problem.omissions if "listing" in item.what) == named
     assert plan(problem)["2"].proved is not bool(named)

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise.cli.slurm_programs import instance_of
-from slotwise.model.sources.lsf_state.values import Text
-from slotwise.model.sources.slurm.folder import read_texts
+from printed_listings import slurm_snapshot
 
 pytestmark = pytest.mark.behaviour("GAT-03")
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -46,8 +44,7 @@ def changed(file: str, **fields: str) -> dict[str, str]:
 
 def waits(texts: Mapping[str, str]) -> tuple[int | None, bool, str]:
     """The start of the pending job, whether it is proved, and its state."""
-    seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
-    found = sw.outlook(instance_of(seen, NOW), effort=5)["2"]
+    found = sw.outlook(slurm_snapshot(NOW, texts), effort=5)["2"]
     return found.possible, found.proved, found.state
 
 
@@ -83,7 +80,7 @@ def test_states_of_partitions(state: str, starts: bool, accepts: bool) -> None:
     """The jobs of a partition that is drained start, new ones are refused (scontrol(1))."""
     texts = changed("partitions", State=state)
     assert waits(texts) == ((0, True, "starts") if starts else (None, False, "starts if"))
-    instance = instance_of(read_texts([Text(text, name) for name, text in texts.items()], ""), NOW)
+    instance = slurm_snapshot(NOW, texts)
     try:
         refused = sw.ask(instance, "sbatch -p cpu -n 1 -t 10").line.refused
     except sw.InputError as error:
@@ -132,8 +129,7 @@ def test_zero_and_no_limit_in_json(name: str, number: Any) -> None:
 @pytest.mark.parametrize("words", ["-H", "--hold", "--priority=0"])
 def test_a_priority_of_zero_holds_the_job(words: str) -> None:
     """sbatch(1): the job waits until it is released, as with --hold."""
-    seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
-    found = sw.ask(instance_of(seen, NOW), f"sbatch -n 1 -t 10 {words}")
+    found = sw.ask(slurm_snapshot(NOW, TEXTS), f"sbatch -n 1 -t 10 {words}")
     assert [item.what for item in found.line.answer.omissions] == [
         "--hold: it starts once it is released"
     ]
@@ -141,9 +137,8 @@ def test_a_priority_of_zero_holds_the_job(words: str) -> None:
 
 def test_no_memory_is_without_limit() -> None:
     """The message was of rusage[], which nobody had written."""
-    seen = read_texts([Text(content, name) for name, content in TEXTS.items()], "test")
     with pytest.raises(sw.InputError, match="--mem: must be a limited amount"):
-        sw.ask(instance_of(seen, NOW), "sbatch -n 1 -t 10 --mem=UNLIMITED")
+        sw.ask(slurm_snapshot(NOW, TEXTS), "sbatch -n 1 -t 10 --mem=UNLIMITED")
 
 
 @pytest.mark.parametrize(
@@ -163,10 +158,9 @@ def test_a_job_above_the_time_of_its_partition_is_not_proved(
     job = {"TimeLimit": limit} | ({"TimeMin": least} if least else {})
     texts = changed("jobs", **job)
     texts |= {"partitions": changed("partitions", MaxTime="01:00:00")["partitions"]}
-    seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
     above = [
         item.what
-        for item in instance_of(seen, NOW).omissions
+        for item in slurm_snapshot(NOW, texts).omissions
         if "exceeds that of its partition" in item.what
     ]
     assert bool(above) != proved

@@ -1,10 +1,10 @@
-"""What LSF's commands have printed, as `import snapshot` reads it."""
+"""What the commands of LSF and Slurm have printed, as `import` reads it."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,3 +42,17 @@ def snapshot(
         done = CliRunner().invoke(app, command, catch_exceptions=False)
         sys.stderr.write(done.stderr)
         return load(root / "made.json")
+
+
+def slurm_snapshot(now: datetime, texts: Mapping[str, str]) -> Instance:
+    """Return the instance of what Slurm's commands have printed, texts by file name."""
+    with TemporaryDirectory() as folder:
+        made = Path(folder, "made.json")
+        printed = Path(folder, "printed")
+        printed.mkdir()
+        for name, text in texts.items():
+            (printed / name).write_text(text, encoding="utf-8")
+        command = ["import", "slurm", "--from", str(printed), "--now", now.isoformat()]
+        done = CliRunner().invoke(app, [*command, "-o", str(made)], catch_exceptions=False)
+        sys.stderr.write(done.stderr)
+        return load(made)
