@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
+import store_cases
 from event_lines import job_new, job_start, job_status
 from slotwise.cli.main import app
-from slotwise.cli.serve.polls import JobEstimate, PolledState
-from slotwise.cli.serve.store import Store
 from slotwise.model.display import DAY, HOUR
 from slotwise.model.errors import InputError
+from store_cases import job, poll, stored
 from typer.testing import CliRunner, Result
 
-NOON = 1_790_000_040
+NOON = store_cases.NOON + 40
 
 
 def run(*words: object) -> Result:
@@ -26,16 +26,16 @@ def run(*words: object) -> Result:
 def store(tmp_path: Path) -> Path:
     """Jobs 7 and 8 started as polls show; job 9 left between two polls."""
     path = tmp_path / "score.db"
-    with Store.open(path) as opened:
-        for name, at in (("7", NOON), ("8", NOON + DAY), ("9", NOON + 2 * DAY)):
-            starts = {"as_configured": at + 2 * HOUR, "likely": at + HOUR}
-            bounds = {"early": at, "late": at + 3 * HOUR}
-            quantiles = tuple(at + 700 * step for step in range(1, 10))
-            asked = JobEstimate(name, at, "ann", "q", 2, quantiles=quantiles, **starts, **bounds)
-            opened.record(PolledState(at, True, (asked,)))
-            running = {} if name == "9" else {asked.key: at + HOUR}
-            opened.record(PolledState(at + HOUR + 5, True, running=running))
-    return path
+    polls = []
+    for name, after in (("7", 40), ("8", 40 + DAY), ("9", 40 + 2 * DAY)):
+        at = store_cases.NOON + after
+        starts = {"as_configured": at + 2 * HOUR, "likely": at + HOUR}
+        bounds = {"early": at, "late": at + 3 * HOUR}
+        quantiles = tuple(at + 700 * step for step in range(1, 10))
+        asked = job(name, at, quantiles=quantiles, **starts, **bounds)
+        running = {} if name == "9" else {asked.key: at + HOUR}
+        polls += [poll(after, asked), poll(after + HOUR + 5, running=running)]
+    return stored(path, *polls)
 
 
 def table(found: Result) -> dict[str, dict[str, str]]:
@@ -90,7 +90,7 @@ def test_groups_files_and_json_have_the_same_numbers(store: Path, tmp_path: Path
     assert gzip.decompress(packed.read_bytes()).decode().splitlines() == text.splitlines()
     record = json.loads(run(store, "--by", "size", "--format", "json").stdout)
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [group["group"] for group in record["groups"]] == ["", "2"]
+    assert [group["group"] for group in record["groups"]] == ["", "3-4"]
     flat = [item for group in record["groups"] for item in group["estimators"]]
     assert [float(row["bias"]) for row in rows] == [item["bias"] for item in flat]
     assert record["store"]["polls"] == 6
@@ -124,8 +124,7 @@ def test_what_is_refused(
 
 
 def test_an_empty_store_and_none(tmp_path: Path):
-    Store.open(tmp_path / "s.db").close()
-    found = run(tmp_path / "s.db")
+    found = run(stored(tmp_path / "s.db"))
     assert (found.exit_code, "no job with a stored estimate has started yet" in found.stdout) == (
         0,
         True,

@@ -10,8 +10,7 @@ import slotwise as sw
 from confining import Run
 from lsf.lab import write
 from slotwise.cli.main import app
-from slotwise.cli.serve.polls import JobEstimate, PolledState
-from slotwise.cli.serve.store import Store
+from store_cases import NOON, job, poll, stored
 from study_lab import site_file
 from synthetic_log import synthetic
 from typer.testing import CliRunner
@@ -72,13 +71,9 @@ def before_and_after(folder: Path) -> dict[str, str]:
 
 def small_store(path: Path) -> str:
     """Estimates of three jobs, two of which have started."""
-    with Store.open(path) as store:
-        for name in ("1", "2", "3"):
-            at = 1000 * int(name)
-            asked = JobEstimate(name, at, "ann", "night", 4, as_configured=at + 5000)
-            store.record(PolledState(at, True, (asked,)))
-            store.outcome(name, at, None if name == "3" else at + 7000, None)
-    return str(path)
+    asked = [job(name, NOON, as_configured=NOON + 5000) for name in ("1", "2", "3")]
+    started = {each.key: NOON + 7000 for each in asked[:2]}
+    return str(stored(path, poll(0, *asked), poll(7000, running=started)))
 
 
 @pytest.fixture
