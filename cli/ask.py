@@ -224,7 +224,7 @@ def ask(
 ) -> None:
     """When a bsub line, or a job script, would start if it were submitted now.
 
-    It comes last of its queue. Listed alternatives are tried in every combination.
+    The job is added at the end of its queue. All combinations of alternatives are tried.
     Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for

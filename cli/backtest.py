@@ -180,11 +180,11 @@ def backtest(
     reading: LogReading,
     format: Format = FORMAT,
 ) -> None:
-    """How good forecasts would have been on this log, asked with what was known then.
+    """Measure how accurate forecasts would have been for past jobs of this log.
 
-    Jobs that waited over a minute in the last three quarters of the log's replay are drawn, and
-    each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early, 130
-    before there was an answer.
+    Jobs that waited over a minute in the last three quarters of the log's replay are sampled, and
+    each is forecast at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early,
+    130 interrupted before any answer.
     """
 
     _one_world(cluster, pool)

@@ -44,9 +44,9 @@ def check(
     ),
     format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
-    """Check instance files: one line `ok` for each, or everything that is wrong with it.
+    """Check instance files: print `ok` for each valid file, or all errors of the file.
 
-    Exit codes: 0 all are right, 2 some are not.
+    Exit codes: 0 all valid, 2 some invalid.
     """
     if schema:
         typer.echo(json.dumps(_schema([str(file) for file in files or ()]), indent=2))
@@ -162,7 +162,7 @@ def examples(
     ),
     format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
-    """List the shipped examples with what each shows, or print one."""
+    """List the bundled examples with their purpose, or print one."""
     from ..instances import description, example
     from ..instances import examples as names
 

@@ -39,14 +39,12 @@ def diagnose(
         "text", "Format on standard output: text, Markdown for a ticket, JSON."
     ),
 ) -> None:
-    """Which jobs starve, why as the cluster is configured, what helps, and what that costs.
+    """Find starving jobs, the settings that delay them, the remedies and their cost to others.
 
-    A job starves that waits although its slots are free together earlier. The scheduler is
-    simulated from now on; then one thing of the configuration at a time is changed and it is
-    simulated again.
+    A job starves if it waits although enough slots are free together earlier. The scheduler is
+    simulated from now on, then again with one setting changed at a time.
 
-    Exit codes: 0 done (also where jobs starve), 2 bad input, 3 stopped early with what was found so
-    far.
+    Exit codes: 0 done (even if jobs starve), 2 bad input, 3 stopped early with the results so far.
     """
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
 

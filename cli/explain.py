@@ -73,10 +73,10 @@ def explain(
     selection: Annotated[Selection, taking("wide")],
     format: Format = FORMAT,
 ) -> None:
-    """Why a pending job does not start earlier, and what would start it sooner.
+    """Explain why a pending job does not start earlier, and which changes would help.
 
-    Every suggestion has been planned before it is shown, and the scheduler has been simulated under
-    every change of the configuration.
+    Every suggestion is planned before it is shown, and every change of the configuration is
+    simulated.
 
     Exit codes: 0 done, 2 bad input, 3 stopped early.
     """

@@ -104,7 +104,7 @@ class ForecastOptions:
     seed: int = option(0, "The same seed gives the same answer on any machine.")
     by: str | None = option(
         None,
-        "Also show the probability of a start by then: a time from now (2h, 90m) or a stamp.",
+        "Also show the probability of a start by then: a time from now (2h, 90m) or a date.",
         metavar="TIME",
     )
     policy: str = policy_option("easy", f"Policy of a pool: {POLICIES}.")
@@ -134,11 +134,11 @@ def forecast(
     selection: Annotated[PlanSelection, taking("names top sort")],
     format: Format = FORMAT,
 ) -> None:
-    """When each pending job will really start: likely, and 9 times in 10 by when.
+    """Forecast when each pending job will really start: the median, and P10 and P90.
 
-    Plans take jobs to run to their limits; here they run as long as jobs like them did, and others
-    keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
-    input, 3 stopped early, 130 before there was an answer.
+    Plans assume that jobs run to their limits. A forecast samples run times and new submissions
+    from a log; `slotwise backtest LOG` measures its accuracy. Exit codes: 0 done, 2 bad input,
+    3 stopped early, 130 interrupted before any answer.
     """
     from ..model.omissions import sentences
     from ..solver.forecast.history import read_history

@@ -85,7 +85,7 @@ def lsf(
 ) -> None:
     """Turn a directory of LSF configuration into an instance (docs/import.md).
 
-    What has no counterpart, and what may change answers, is said on standard error.
+    Settings without a counterpart, and settings that may change answers, are listed on stderr.
 
     Exit codes: 0 done, 2 bad input.
     """
@@ -125,8 +125,8 @@ def _processors(words: Iterable[str]) -> dict[str, int]:
 
 AT = option(
     "end",
-    "Time of the snapshot: an ISO 8601 stamp with zone, seconds of the log, a time from its "
-    "begin (2d, 90m), or end.",
+    "Time of the snapshot: an ISO 8601 time with zone, seconds of the log, a time from its "
+    "start (2d, 90m), or end.",
     metavar="TIME",
 )
 LATER = option(
@@ -165,9 +165,9 @@ def events(
     *,
     written: Written,
 ) -> None:
-    """Cut a moment out of LSF's event log: what ran and what waited then.
+    """Read one instant of LSF's event log: the jobs that were running and pending then.
 
-    The log is read as a stream; records after the moment tell how long its jobs really ran.
+    The log is read as a stream; later records give the real run times of the jobs.
 
     Exit codes: 0 done, 2 bad input.
     """
@@ -225,9 +225,9 @@ def acct(
     *,
     written: Written,
 ) -> None:
-    """Cut a moment out of LSF's accounting, or sum up past usage for an instance.
+    """Read one instant of LSF's accounting log, or add its past usage to an instance.
 
-    Jobs that had not finished when the log was written are not in it.
+    The log contains no jobs that were unfinished when it was written.
 
     Exit codes: 0 done, 2 bad input.
     """
@@ -281,7 +281,7 @@ def swf(
     reading: Annotated[LogReading, taking("default_limit")],
     written: Written,
 ) -> None:
-    """Cut a moment out of an SWF log: what ran and what waited then.
+    """Read one instant of an SWF log: the jobs that were running and pending then.
 
     Exit codes: 0 done, 2 bad input.
     """

@@ -81,18 +81,18 @@ def snapshot(
     ),
     written: Written,
 ) -> None:
-    """Make an instance of the cluster of this machine, or of what its commands have printed.
+    """Write an instance of the cluster of this machine, or of saved output of its commands.
 
-    Without files it asks the scheduler. Of LSF it runs bjobs, bhosts, bqueues and, if they are
-    there, bhpart, lsid, bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla,
-    bresources -g -l, bhosts -aff, bjobs -aps and bjobs -A; of Slurm squeue, scontrol, sinfo, sdiag,
+    Without files, run the scheduler's commands. LSF: bjobs, bhosts, bqueues and, if available,
+    bhpart, lsid, bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla,
+    bresources -g -l, bhosts -aff, bjobs -aps and bjobs -A. Slurm: squeue, scontrol, sinfo, sdiag,
     sacctmgr, sshare and sprio. Other commands do the same with --cluster in place of FILE.
 
-    With files it runs nothing. Each is JSON or text, as the command has printed it; an option may
+    With files, run no command. Each file is JSON or text as printed by the command; options may
     be repeated. Printed priorities are checked against the formula, and differences are reported.
-    --from takes the files of Slurm's commands too.
+    --from also takes the output of Slurm's commands.
 
-    Exit codes: 0 done, 2 bad input, a command is missing, or its output makes no instance.
+    Exit codes: 0 done, 2 bad input, a missing command, or output that gives no instance.
     """
     if how.is_given:
         if timeout is not None:

@@ -1,4 +1,4 @@
-"""The ``slotwise`` command: registers one module a command and maps errors to exit codes."""
+"""The ``slotwise`` command: registers one module per command and maps errors to exit codes."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 app = typer.Typer(
     name="slotwise",
     cls=PanelledGroup,
-    help="When does each pending job start, by greedy reservation and as configured, and what is "
-    "the earliest start, optimal and proved by constraint programming (CP-SAT)? Pages: "
+    help="Compute when each pending job starts, by greedy reservation and as configured, and its "
+    "earliest possible start, proved by constraint programming (CP-SAT). Pages: "
     "share/doc/slotwise.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -83,7 +83,7 @@ def _version(asked: bool) -> None:
 
 
 def _most(name: str, what: str, most: int | None = None) -> Any:
-    return option(..., f"Most {what}.", f"--max-{name}", min=1, max=most, rich_help_panel=LIMITS)
+    return option(..., f"Maximum {what}.", f"--max-{name}", min=1, max=most, rich_help_panel=LIMITS)
 
 
 #: The limits on input as options, in the order of the help.
@@ -124,7 +124,7 @@ def _global(
     ),
     confine: Path | None = option(
         None,
-        "Read and write no file outside this folder, links followed (docs/limits.md).",
+        "Read and write no file outside this folder; resolve links first (docs/limits.md).",
         metavar="DIR",
         rich_help_panel=LIMITS,
     ),

@@ -107,7 +107,7 @@ RUSAGE_HELP = (
     "What rusage[mem] counts for: each host, as in LSF, or each slot, as in OpenLava and "
     "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name implies."
 )
-JOBS_FILE_HELP = "Write one record for each job: .csv, .json (both also .gz) or .parquet."
+JOBS_FILE_HELP = "Write one record for each job: .csv or .json (optionally .gz), or .parquet."
 JOBS_FILE = option(None, JOBS_FILE_HELP)
 Rusage = Literal["host", "slot"]
 

@@ -81,7 +81,7 @@ def resreq(
     check_select: bool = option(False, "Only check the selection, as BSUB_CHK_RESREQ does."),
     output: Format = option("text", "text or json.", "--format"),
 ) -> None:
-    """Read a resource requirement: its normal form, its mistakes, the hosts it chooses.
+    """Check a resource requirement: print its normal form or errors, and matching hosts.
 
     Exit code 0 if it is valid, 2 if not. With --check-select 0 or 255.
     """

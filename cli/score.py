@@ -240,11 +240,11 @@ class ScoreOptions:
     by: By = option("method", "Also show one group of rows for each queue, size or horizon.")
     since: str | None = option(
         None,
-        "Only estimates of this period before the last poll (30d), or since a stamp.",
+        "Only estimates of this period before the last poll (30d), or since a time stamp.",
         metavar="TIME",
     )
     output: Path | None = option(
-        None, "Also write the table: .csv, .json (both also .gz) or .parquet.", "-o", "--output"
+        None, "Also write the table: .csv or .json (optionally .gz), or .parquet.", "-o", "--output"
     )
 
 
@@ -276,11 +276,11 @@ def score(
     selection: Annotated[PlanSelection, taking("names top sort")],
     format: Format = FORMAT,
 ) -> None:
-    """How right were the estimates that a service has kept, or those of one snapshot?
+    """Compare the estimates stored by a service, or those of one snapshot, with the real starts.
 
-    Of a store, every estimate that changed is compared with the start that followed. A job counts
-    once in each line, by its first estimate there. With --snapshot each pending job has a row: its
-    estimates, its start in the log, and why they differ.
+    For a store, every changed estimate is compared with the start that followed. A job counts
+    once in each row, with its first estimate in that row. With --snapshot, each pending job has a
+    row with its estimates, its start in the log, and the reasons for the difference.
 
     Exit codes: 0 done, 2 bad input, 3 stopped early, 130 interrupted.
     """

@@ -127,7 +127,7 @@ def show(
     ),
     at: str | None = option(
         None,
-        "An instant of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
+        "An instant of the simulation: +2h from now, seconds, or an ISO 8601 time. "
         "bhist without it: the end.",
         metavar="TIME",
     ),

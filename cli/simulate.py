@@ -538,7 +538,7 @@ def simulate(
 ) -> None:
     """Run a cluster cycle by cycle as an LSF-style scheduler would; print the metrics.
 
-    To replay an SWF log on one pool of processors see `slotwise replay`.
+    To replay an SWF log on one pool of processors, see `slotwise replay`.
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (continue with --resume).
     """

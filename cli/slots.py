@@ -58,9 +58,9 @@ def slots(
     ],
     format: Format = FORMAT,
 ) -> None:
-    """What could start right now without delaying any job.
+    """List requests that would start now without delaying any job.
 
-    As bslots of LSF, but a job of each row is simulated: it starts now, and no
+    Like LSF's bslots, but a job of each row is simulated: the job starts now, and no
     other job starts or ends later. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.slots import slots as slots_of

@@ -41,10 +41,10 @@ class SlurmListings:
 def slurm_files(listings: SlurmListings, written: Written) -> None:
     """Turn the output of Slurm's squeue, sinfo, scontrol, sacctmgr and sshare into an instance.
 
-    Each file is JSON or text, as the command has printed it: squeue --json (or scontrol show job -d
+    Each file is JSON or text as printed by the command: squeue --json (or scontrol show job -d
     -o), scontrol show node, partition, config, reservation, licenses and assoc_mgr, sacctmgr -P
-    show qos and assoc, sshare -a -l -P, sprio -l, sdiag. What no method takes into account is
-    named for the jobs it touches.
+    show qos and assoc, sshare -a -l -P, sprio -l, sdiag. Rules that no method takes into account
+    are named, with the jobs that they affect.
 
     Exit codes: 0 done, 2 bad input.
     """

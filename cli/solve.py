@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 MAX_SIMULATED = 20_000
 #: Meaning of --time-limit for a comparison.
 OF_OPTIMAL = (
-    "Wall-clock seconds of the whole command; without it the optimal plan has 30, or --effort, "
-    "and the others no limit."
+    "Wall-clock seconds of the whole command. Default: 30 for an optimal plan without --effort, "
+    "otherwise no limit."
 )
 
 
@@ -73,8 +73,8 @@ def solve(
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
-    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far),
-    4 the judge objects to the plan (a fault of slotwise).
+    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best plan found),
+    4 the plan failed validation (a defect of slotwise).
     """
     from ..solver.planning import plan
 
@@ -186,13 +186,13 @@ def compare(
     format: Format = FORMAT,
     gantt: bool = GANTT,
 ) -> None:
-    """Greedy against optimal, with proof; of a cluster, as configured against possible.
+    """Compare greedy and optimal plans, or the configured and possible starts of a cluster.
 
-    GETS and AS CONFIGURED are starts that the simulated scheduler reaches, START and COULD START
-    the earliest in priority order, by constraint programming (CP-SAT); with --history LIKELY is
-    when a job starts as often before as after.
-    Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
-    objects to a plan (a fault of slotwise, please report it).
+    GETS and AS CONFIGURED are starts that the simulated scheduler reaches. START and COULD START
+    are the earliest starts in priority order, by constraint programming (CP-SAT). With --history,
+    LIKELY is the median of the forecast start.
+    Exit codes: 0 done, 2 bad input, 3 stopped early with the best plans found, 4 a plan failed
+    validation (a defect of slotwise: please report it).
     """
     from ..solver.advice.comparison import compare as compare_methods
     from .comparison import comparison_output

@@ -137,11 +137,11 @@ def sweep(
     where: Where,
     pages: StudyOutput,
 ) -> None:
-    """A study: cases under policies, parameters and seeds, a row each (docs/sweep.md).
+    """Run a study: one row for each case, policy, parameter set and seed (docs/sweep.md).
 
-    Cells that are done are kept and never run again; a bad cell is a row with its error.
+    Finished cells are kept and never run again; a failed cell is a row with its error.
 
-    Exit codes: 0 done, 2 bad input, 3 stopped early (call again to go on).
+    Exit codes: 0 done, 2 bad input, 3 stopped early (call again to continue).
     """
     from ..solver.studies.sweep import Sweep, cells_of, columns_of
 

@@ -146,7 +146,7 @@ SITE = argument(
     callback=from_stdin,
     show_default=False,
 )
-WORKERS_HELP = "Processes. Default: one a processor."
+WORKERS_HELP = "Number of processes. Default: one per processor."
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class StudyOutput:
 
     output: Path | None = option(None, "Also write a page, one HTML file.", "-o", "--output")
     table: Path | None = option(
-        None, "Also write the tidy table: .csv, .json (both also .gz) or .parquet."
+        None, "Also write the tidy table: .csv or .json (optionally .gz), or .parquet."
     )
     format: Format = option("text", FORMAT_HELP)
 
@@ -174,15 +174,15 @@ def whatif(
     question: Question,
     loop: Annotated[LoopOptions, taking("events changes cycle until keep_going default_limit")],
     *,
-    seed: int = option(0, "Of the resampling.", min=0),
+    seed: int = option(0, "Random seed of the resampling.", min=0),
     workers: int | None = option(None, WORKERS_HELP, min=1),
     pages: StudyOutput,
 ) -> None:
-    """What would change if: variants of a cluster beside today's configuration.
+    """Compare variants of a cluster with today's configuration.
 
-    A change is marked where resampled weeks show that it is more than noise.
+    A change is marked if resampled weeks show that it is more than noise.
 
-    Exit codes: 0 done, 2 bad input, 3 stopped early (what was finished is shown).
+    Exit codes: 0 done, 2 bad input, 3 stopped early (finished variants are shown).
     """
     from ..solver.studies.whatif import compared_runs, without_effect
     from .study_output import notes, render_whatif

@@ -32,7 +32,7 @@ Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 USUAL = Path("report.html")
 #: The option of each form of output.
 OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
-PICTURE_HELP = "Also draw the Gantt chart there, for a paper."
+PICTURE_HELP = "Also draw the Gantt chart to this file, for a paper."
 #: Default wall seconds for explanations and diagnosis together; each has half of them.
 ADVICE_TIME = 40.0
 #: Number of pending jobs from which a report without a limit has one, and its wall seconds.
@@ -118,11 +118,11 @@ def report(
     simulate: bool = option(False, "Simulate the scheduler loop and report on the simulation."),
     loop: Annotated[LoopOptions, taking("reservation until cluster hosts")],
 ) -> None:
-    """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
+    """Write an HTML page: stuck jobs, what would free them, hosts over time, each job.
 
-    FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
-    for); with --simulate an instance or a log. The page works offline. Exit codes: 0 done, 2 bad
-    input, 3 stopped early with the best so far, 4 the judge objects to a plan that is shown.
+    FILE is an instance, or a plan saved by `solve --format json` (--instance names its instance);
+    with --simulate, an instance or a log. The page works offline. Exit codes: 0 done, 2 bad input,
+    3 stopped early with the best plans found, 4 a plan failed validation.
     """
 
     output, history = pages.output, likely.history

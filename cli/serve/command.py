@@ -118,8 +118,8 @@ def serve(
 ) -> None:
     """A live board of pending jobs for browsers, a page for each job, and an API.
 
-    FILE may be a folder of snapshots; the newest readable one counts. An example is a simulated
-    cluster that lives on. Ends by Ctrl-C or SIGTERM.
+    FILE may be a folder of snapshots; the newest readable one is used. An example is a simulated
+    cluster that keeps running. Ctrl-C or SIGTERM ends the service.
 
     The address is printed on standard output.
 

@@ -43,7 +43,7 @@ def top(
     queue: str | None = option(None, "Only jobs of this queue.", "-q"),
     time_limit: float = option(TIME_LIMIT, "Wall-clock seconds of each plan.", min=0.1),
 ) -> None:
-    """A live page of the terminal: pending jobs, their starts, what they wait for.
+    """Show a live table in the terminal: pending jobs, their starts, what they wait for.
 
     Keys sort, filter and explain; h lists them. FILE is planned again whenever it changes.
 

@@ -1,1 +1,1 @@
-"""The views of `slotwise show`: what LSF's commands would print, one subject a module."""
+"""The views of `slotwise show`: what LSF's commands would print, one subject per module."""

@@ -459,7 +459,7 @@ class HostBuilder:
             first = known.setdefault(entry.type, name)
             if name != first:
                 self._problem(
-                    place, f"members of type {entry.type} units must be of type {first}, not {name}"
+                    place, f"{entry.type} units must have members of type {first}, not {name}"
                 )
 
     def _nested(

@@ -785,7 +785,7 @@ class LimitScale:
             raise ValueError(
                 f"counts on {limit.host} (CPU factor {own:g}), but the candidate hosts of the "
                 f"job have other factors ({factors}), so its duration depends on the host: give "
-                f"wall-clock time such as {format_duration(int(limit))}, or hosts with one factor"
+                f"a wall-clock time such as {format_duration(int(limit))}, or hosts with one factor"
             )
         return max(1, round(int(limit) * own / min(there)))
 

@@ -288,7 +288,7 @@ class Usage:
             self.recent.append(Row(where, begin, end, amount, floor, decay))
 
     def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
-        """Add one row a host for something held from start to finish."""
+        """Add one row per host for something held from start to finish."""
         self._append_block(Block.constant(hosts, start, finish, amounts))
 
     def add_rows(self, rows: RowList) -> None:

@@ -1,7 +1,7 @@
 """LSF configuration directories as instances: ``site_document("conf").instance()``.
 
 ``source`` texts with their place, ``lines`` (comments, #INCLUDE, #if), ``sections`` (pairs and
-tables); one module a file; ``draft`` the document in the making; ``notes`` the report.
+tables); one module per file; ``draft`` the document in the making; ``notes`` the report.
 """
 
 from __future__ import annotations
