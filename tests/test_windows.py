@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.windows import open_periods, parse_windows
+from slotwise import InputError, from_document, plan
 
 HOUR, DAY = 3600, 86400
+SITE = {"format": "slotwise/1", "hosts": [{"name": "a", "slots": 1}]}
 SHAPE = (
     "must be windows such as (19:00-7:00) or 5:19:00-1:8:30 "
     "(day:hour:minute, day 0 is Sunday), not "
@@ -25,30 +26,37 @@ EXIST = "has a time that does not exist: day 0-6, hour 0-24, minute 0-59"
     ],
 )
 def test_bad_texts(text: str, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the exact message is compared
-        parse_windows(text)
-    assert str(caught.value) == message
+    with pytest.raises(InputError) as caught:
+        from_document({**SITE, "queues": [{"name": "q", "DISPATCH_WINDOW": text}]})
+    (problem,) = caught.value.problems
+    assert problem.message == message
+
+
+def start(window: str, now: int) -> int | None:
+    """When a job starts that waits since `now`, without an origin: second 0 is on a Sunday."""
+    queues = [{"name": "q", "DISPATCH_WINDOW": window}]
+    waits = {"id": "1", "queue": "q", "run_limit": 60, "submit": now}
+    return plan(from_document({**SITE, "now": now, "queues": queues, "pending": [waits]}))[
+        "1"
+    ].start
 
 
 @pytest.mark.behaviour("TBR-19")
-def test_open_periods_without_origin_start_on_a_sunday() -> None:
-    assert open_periods("8-17", None, 0, DAY) == ((8 * HOUR, 17 * HOUR),)
-    assert open_periods("1:0:00-1:1:00", None, 0, 9 * DAY) == (
-        (DAY, DAY + HOUR),
-        (8 * DAY, 8 * DAY + HOUR),
-    )
+def test_windows_without_origin_begin_on_a_sunday() -> None:
+    assert (start("8-17", 0), start("8-17", 17 * HOUR)) == (8 * HOUR, DAY + 8 * HOUR)
+    assert (start("8-17", 17 * HOUR - 1), start("1:0:00-1:1:00", 0)) == (17 * HOUR - 1, DAY)
+    assert start("1:0:00-1:1:00", DAY + HOUR) == 8 * DAY
 
 
 @given(st.integers(0, 10079), st.integers(1, 10080), st.integers(-(10**6), 10**7))
-def test_open_periods_agree_with_the_week_minute_by_minute(
+def test_a_job_starts_at_once_where_the_week_minute_by_minute_says_open(
     first: int, length: int, time: int
 ) -> None:
-    """Open at `time` if and only if the minute of the week lies in the window, wrapped around."""
+    """At `time` if and only if the minute of the week lies in the window, wrapped around."""
     last = (first + length) % 10080
-    text = f"{_edge(first)}-{_edge(last)}"
     minute = time // 60 % 10080
     inside = (minute - first) % 10080 < length
-    assert bool(open_periods(text, None, time, time + 1)) == inside
+    assert (start(f"{_edge(first)}-{_edge(last)}", time) == time) == inside
 
 
 def _edge(minute: int) -> str:

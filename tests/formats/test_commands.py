@@ -6,21 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from slotwise import InputError, example, load, loads
 from slotwise import examples as names
-from slotwise.cli.check import check, examples, generate
-from slotwise.cli.importer import app as importer
+from slotwise.cli.main import app
 from slotwise.model.formats import changes_schema, json_schema
 from typer.testing import CliRunner, Result
 
 _SNAPSHOT = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
-
-app = typer.Typer()
-app.command()(check)
-app.command()(examples)
-app.command()(generate)
-app.add_typer(importer, name="import")
 
 
 def _run(*arguments: str) -> Result:
