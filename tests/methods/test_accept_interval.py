@@ -293,18 +293,6 @@ def test_explain_and_ask_know_when_the_host_takes_the_next_job(method: str) -> N
     assert ask(instance, "bsub -q q -n 1 -W 60 x", method=method).line.answer.start == 180
 
 
-def test_two_jobs_planned_for_now_break_it() -> None:
-    instance = three_jobs(2)
-    instance = replace(instance, pending=instance.pending[:2])
-    found = plan(instance, "optimal", effort=5)
-    no_objection(instance, found)
-    both = tuple(replace(item, start=0, finish=HOUR, bound=None, proved=False) for item in found)
-    wrong = replace(found, reservations=both, status="feasible", value=0.0, bound=None)
-    assert [item.check for item in validate(instance, wrong)] == ["accept-interval"]
-    free = replace(instance, params=Params())
-    assert validate(free, wrong) == []
-
-
 def test_a_start_keeps_off_the_host_as_long_as_the_queue_of_the_next_job_says() -> None:
     """b may follow a at once, since its queue has no interval; a may not follow b."""
     queues = (Queue("slow"), Queue("quick", job_accept_interval=0))

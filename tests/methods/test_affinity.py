@@ -18,8 +18,6 @@ NAMED = [
     "affinity[core(1):distribute=pack]",
     "affinity[core(1):cpubind=socket]",
 ]
-#: What counts units of which the host has not told the number.
-UNKNOWN = ["affinity[thread(1)]", "affinity[socket]", "affinity[numa]"]
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
@@ -42,26 +40,6 @@ def test_slots_are_tasks_and_cores_are_counted_beside_them(method: str, asked: s
         assert found["q"].start == 30 * 60
         assert "cores" in found["q"].waits_for
     assert not sw.validate(problem, found)
-
-
-def test_one_core_a_slot_is_no_restriction_where_slots_are_cores() -> None:
-    problem = instance(
-        host("A", 4, cores=4),
-        pending=(job("p", 4, "affinity[core(1)]", minutes=30),),
-    )
-    found = sw.plan(problem)
-    assert (found["p"].start, found["p"].proved) == (0, True)
-    assert not found.omissions
-
-
-@pytest.mark.parametrize("asked", UNKNOWN)
-def test_units_of_an_unknown_number_are_named_as_such(asked: str) -> None:
-    problem = instance(host("A", 8, cores=8), pending=(job("p", 1, asked, minutes=30),))
-    found = sw.plan(problem)
-    assert not found["p"].proved
-    assert [item.what for item in found.omissions] == [
-        "affinity[] on hosts without a known number of processor units"
-    ]
 
 
 @pytest.mark.parametrize("asked", NAMED)
@@ -153,27 +131,6 @@ def test_units_of_two_kinds_are_proved_where_they_share_no_host(
     assert [item.proved for item in found] == [not meet] * 3
     if not meet:
         assert [found[name].start for name in "pqr"] == [0, 0, 30 * 60]
-
-
-@pytest.mark.parametrize("where", ["A", "B"])
-def test_of_a_running_job_its_hosts_count(where: str) -> None:
-    runs = running("r", {where: 1}, 60, res_req=(f"select[hname=={where}] affinity[cpu]",))
-    asked = job("p", 1, "select[hname==A] affinity[core(1)]", minutes=30)
-    units = {"cores": 2, "threads": 4}
-    hosts = host("A", 8, **units), host("B", 8, **units)
-    found = sw.plan(instance(*hosts, running=(runs,), pending=(asked,)))
-    assert found["p"].proved is (where == "B")
-
-
-def test_only_the_hosts_of_a_job_have_to_tell_their_units() -> None:
-    asked = job("p", 1, "select[hname==A] affinity[core(1)]", minutes=30)
-    assert sw.plan(instance(host("A", 8, cores=8), host("B", 8), pending=(asked,)))["p"].proved
-
-
-def test_so_is_any_where_a_host_has_not_said_how_many_it_has() -> None:
-    asked = job("p", 1, "affinity[core(1)]", minutes=30)
-    problem = instance(host("A", 8, cores=8), host("B", 8), pending=(asked,))
-    assert not sw.plan(problem)["p"].proved
 
 
 def literal(jobs: list[tuple[int, int]], slots: int, cores: int) -> list[int]:

@@ -53,15 +53,6 @@ def test_no_more_elements_run_than_the_limit_says(method: Method) -> None:
 
 
 @pytest.mark.behaviour("ARR-01")
-@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
-def test_elements_that_run_count(method: Method) -> None:
-    first, *rest = array("a[1-3]%1")
-    running = (RunningJob(replace(first, array_limit=None), 0, {"a": 1}),)
-    found = plan(site(*rest, running=running), method)
-    assert [item.start for item in found] == [100, 200]
-
-
-@pytest.mark.behaviour("ARR-01")
 def test_elements_that_run_count_for_those_to_come() -> None:
     """What runs was listed without the limit, which elements that come later say."""
     first, second, third = array("a[1-3]%1")
@@ -75,14 +66,6 @@ def test_elements_that_run_count_for_those_to_come() -> None:
     assert [item.start for item in planner.plan()] == [100]
     planner.submit(third)
     assert [item.start for item in planner.plan()] == [100, 200]
-
-
-@pytest.mark.behaviour("ARR-02")
-def test_an_element_over_the_limit_is_a_fault_of_the_plan() -> None:
-    instance = site(*array("a[1-3]%2"))
-    found = plan(replace(instance, pending=array("a[1-3]")), "optimal")
-    (fault,) = validate(instance, found)
-    assert "3 jobs at 0 s, the running element limit of array 7 allows 2" in str(fault)
 
 
 @pytest.mark.behaviour("ARR-06")

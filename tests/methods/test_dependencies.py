@@ -82,16 +82,6 @@ def test_what_a_plan_cannot_know_is_named_and_never_proved(
         assert any(named in item.what for item in found.omissions)
 
 
-@pytest.mark.behaviour("DEP-01")
-@pytest.mark.parametrize("word", ["done", "ended", "post_done", ""])
-def test_all_words_for_an_end(word: str) -> None:
-    condition = f"{word}(1)" if word else "1"
-    instance = site(Job("2", 1, run_limit=5, dependency=condition), running=(runs("1", 2, 80),))
-    found = plan(instance)
-    assert found["2"].start == 80
-    assert found["2"].proved
-
-
 @pytest.mark.behaviour("DEP-05")
 def test_the_cycle_looks_at_jobs_that_wait_behind_all_others() -> None:
     """As LSF does: what waits for others takes nothing that another could have now."""

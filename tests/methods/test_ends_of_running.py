@@ -7,27 +7,9 @@ from random import Random
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise import loads
 from slotwise.solver.validate import validate
 
 METHODS = ("greedy", "time-based", "optimal", "milp")
-OVER = """
-format: slotwise/1
-hosts: [{name: h, slots: 2}]
-running: [{id: 1, start: -3600, run_time: 30m, run_limit: 3h, allocation: 2*h}]
-pending: [{id: p, slots: 2, run_limit: 10m}]
-"""
-
-
-@pytest.mark.behaviour("TBR-02")
-@pytest.mark.parametrize("method", METHODS)
-def test_a_true_run_time_that_is_over_frees_nothing_in_a_plan(method: sw.Method) -> None:
-    """Plans go by the limit: nobody has told the scheduler how long the job really runs."""
-    instance = loads(OVER)
-    found = sw.plan(instance, method)
-    assert validate(instance, found, as_lsf=True) == []
-    assert found["p"].start == (None if method == "greedy" else 7200)
-    assert sw.ask(instance, "-n 2 -W 10", method="time-based").line.answer.start == 7800
 
 
 def _drawn(seed: int) -> sw.Instance:

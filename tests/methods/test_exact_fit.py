@@ -85,19 +85,6 @@ def test_marked_are_those_that_one_second_more_would_move(seed: int) -> None:
             assert moved is bool(before.exact_fit), (item.id, before, after)
 
 
-def test_a_job_without_a_limit_keeps_its_place_for_ever_with_a_margin_too() -> None:
-    kept = plan(gap(None), margin=60)
-    assert (kept["small"].start, kept["small"].finish) == (2460, None)
-
-
-def test_the_judge_objects_to_a_plan_that_comes_too_near() -> None:
-    near = plan(gap(1800))
-    assert sw.validate(gap(1800), near) == []
-    assert any(fault.check == "slots" for fault in sw.validate(gap(1800), replace(near, margin=1)))
-    far = plan(gap(1800), margin=60)
-    assert sw.validate(gap(1800), far) == []
-
-
 @pytest.mark.parametrize(("objective", "seed"), pairwise(OBJECTIVES, range(6)))
 def test_a_margin_is_a_longer_limit_in_all_but_its_own_end(
     seed: int, objective: sw.ObjectiveName

@@ -101,14 +101,6 @@ def test_awkward_weights_are_proved(method: str, hosts: int, weights: tuple[floa
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("method", EXACT)
-def test_the_slowdown_of_two_jobs(method: str) -> None:
-    instance = cluster(1, Job("a", run_limit=780), Job("b", run_limit=600))
-    found = plan(instance, method, objective="slowdown", time_limit=20)
-    assert (found.status, found["b"].start) == ("optimal", 0)
-    assert found.value == found.bound == float(Fraction(1380 + 780, 780) / 2)
-
-
 @pytest.mark.parametrize("method", some(EXACT, 1))
 def test_weights_too_far_apart_are_said_to_be(method: str) -> None:
     """Two jobs of 1e15 must trade, so that nothing is small beside 1e-5: no nine digits fit."""

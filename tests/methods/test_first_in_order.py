@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from sampling import some
 from slotwise import Cluster, Host, InputError, Instance, Job, RunningJob
-from slotwise.model.formats.plan_file import read_plan
-from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.validate import validate
 
 
@@ -38,29 +34,6 @@ def full(seed: int) -> Instance:
         for n in range(14)
     )
     return Instance(Cluster(hosts), running=running, pending=pending)
-
-
-@pytest.mark.parametrize("seed", some(range(12), 4))
-def test_where_nobody_starts_it_is_the_head_of_the_plan_of_all(seed: int) -> None:
-    instance = full(seed)
-    count = 1 + seed
-    whole = sw.plan(instance, "time-based")
-    assert all(item.start != instance.now for item in whole)
-    found = sw.plan(instance, "time-based", first=count)
-    order = [job.id for job in priority_order(instance)[:count]]
-    assert [item.job for item in found] == order
-    assert list(found) == [whole[job] for job in order]
-
-
-def test_who_is_behind_is_counted_and_said() -> None:
-    instance = full(3)
-    found = sw.plan(instance, "time-based", first=5)
-    assert found.behind == 9
-    assert found.notes[-1] == "9 jobs behind the first 5 not examined"
-    assert not found.cut
-    saved = read_plan(json.loads(json.dumps(found.to_dict())), instance, "saved.json")
-    assert saved == found
-    assert not validate(instance, saved, as_lsf=True)
 
 
 def test_the_judge_misses_who_is_not_counted() -> None:

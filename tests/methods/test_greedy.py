@@ -81,13 +81,6 @@ def test_of_groups_that_exclude_each_other_the_one_with_most_free_slots() -> Non
     assert plan(instance, "time-based")["job4"].start == 2 * HOUR
 
 
-@pytest.mark.behaviour("GRD-02")
-def test_single_hosts_are_such_groups_under_span_hosts_1() -> None:
-    busy = (running("r1", {"A": 2}), running("r2", {"B": 1}), running("r3", {"C": 1}))
-    waiting = plan(problem(job("j", 4, "span[hosts=1]"), running=busy), "greedy")["j"]
-    assert waiting.reserved == {"B": 3}
-
-
 @pytest.mark.behaviour("TBR-17")
 def test_reserve_by_starttime_prefers_the_group_with_the_earliest_estimate() -> None:
     instance = sw.load(sw.example("candidate-groups"))

@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import enumerated_instances
-import numpy as np
 import pytest
 from literal_guard import LiteralGuard
 from sampling import some
@@ -26,12 +25,8 @@ from slotwise import (
     SharedResource,
 )
 from slotwise.model.generate import generate
-from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
-from slotwise.solver.availability.running_profile import RunningProfile
 from slotwise.solver.placement import earliest
-from slotwise.solver.resolve import Resolver
 from slotwise.solver.scheduler import reservation_sequence, reserved_profile
-from slotwise.solver.scheduler.job_state import ShapeTable
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 from slotwise.solver.scheduler.simulation import simulate
 
@@ -268,36 +263,6 @@ def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
     assert plan_next_cycle(crowded(seed), "time-based") == together
 
 
-@pytest.mark.parametrize("seed", some(range(60), 15))
-def test_what_fits_where_nothing_runs_is_asked_once_of_equals(seed: int) -> None:
-    instance = enumerated_instances.newer_instance(Random(seed)) if seed % 2 else crowded(seed)
-    requests = ShapeTable(instance)
-    for job in instance.pending:
-        shape = requests.shape(job)
-        alone = [replace(shape.demand, terms=(term,)) for term in shape.demand.terms]
-        fits = all(earliest.can_start(requests.empty(), one, instance.now) for one in alone)
-        assert (not shape.infeasibility) == (fits and not shape.demand.impossible)
-
-
 def of_plan(item: PlannedJob) -> PlannedJob:
     """Without the sentence: a limit that decides is not always counted to the last slot."""
     return replace(item, waits_for="")
-
-
-def test_finishes_stay_sorted_as_jobs_start_and_end() -> None:
-    instance = generate(hosts=6, running=0, pending=1)
-    table = Resolver.of(instance, reserving=False).table
-    profile = RunningProfile(table, 0)
-    slots = Alternative((Use(SLOTS, Per.SLOT, flat("slots", 1.0)),))
-    rng, there = np.random.default_rng(3), {}
-    for job in range(300):
-        if there and rng.random() < 0.2:
-            gone = int(rng.choice(list(there)))
-            profile.ended(gone)
-            del there[gone]
-        host, count, end = int(rng.integers(6)), int(rng.integers(1, 4)), int(rng.integers(1, 40))
-        profile.started(job, [(slots, {host: count}, ())], 0, end if rng.random() < 0.9 else None)
-        there[job] = (profile.finish.of[job], host, float(count))
-        found = [tuple(row) for row in zip(*map(list, profile.slots_by_finish()), strict=True)]
-        known = [row for row in there.values() if row[0] < 40]
-        assert found == sorted(known, key=lambda row: row[0])

@@ -63,22 +63,6 @@ def test_whose_limit_ends_by_then_is_proved(asked: str, as_lsf: bool) -> None:
     assert simulated_starts(instance, "time-based")["s0"] == 0
 
 
-def test_who_takes_nothing_that_is_held_may_stay() -> None:
-    """A free host beside: the job needs no slot that big holds."""
-    text = """
-    format: slotwise/1
-    hosts: [{name: A, slots: 2}, {name: B, slots: 1}]
-    queues: [{name: q, BACKFILL: Y}]
-    running: [{id: 9, start: 0, queue: q, allocation: 1*A, run_limit: 5m}]
-    pending:
-    - {id: big, bsub: -q q -n 2 -W 10 -m A}
-    - {id: s, bsub: -q q -W 10 -We 4}
-    """
-    found = plan(loads(text), "optimal", effort=1)
-    assert [(item.start, item.proved) for item in found] == [(5 * MINUTE, True), (0, True)]
-    assert found.left_out == ()
-
-
 @pytest.mark.parametrize("method", ["optimal", "milp"])
 def test_a_job_without_an_end_starts_in_its_run_window(method: str) -> None:
     """d starts and is stopped as the window closes: e has no slot then, f has one."""

@@ -44,24 +44,6 @@ def test_worked_examples(example: str, job: str, start: int) -> None:
     assert found.status == "optimal"
 
 
-def test_deadlines_move_the_order_and_idle_jobs_start_early() -> None:
-    """Two jobs on one host: the one with the deadline first, and no gap before the other."""
-    text = """
-    format: slotwise/1
-    hosts: [{name: a, slots: 1}]
-    pending:
-      - {id: first, run_limit: 10m}
-      - {id: urgent, run_limit: 10m, deadline: 12m}
-    """
-    instance = loads(text)
-    found = plan(instance, "milp", objective="tardiness")
-    assert (found["urgent"].start, found["first"].start) == (0, 600)
-    assert found.value == found.bound == 0
-    # -t is a due date there alone: LSF aborts a job that cannot run for its limit before it.
-    plain = plan(instance, "milp", objective="lexicographic")
-    assert (plain["first"].start, plain.get("urgent")) == (0, None)
-
-
 @pytest.mark.parametrize("seed", [1, 6, 12, 24, 38])
 def test_cbc_and_highs_agree(seed: int) -> None:
     """The same program by both solvers, at starts that are possible and one that is not."""

@@ -111,13 +111,6 @@ def test_the_judge_refuses_an_objective_without_a_formula_of_its_own(name: Any) 
     assert (found.status, found.bound) == ("heuristic", None)
 
 
-@pytest.mark.usefixtures("toys", "judged")
-def test_a_judge_with_a_formula_judges_it() -> None:
-    found = plan(THREE, objective="flow", effort=0.5)  # type: ignore[arg-type]
-    assert validate(THREE, found) == []
-    assert validate(THREE, replace(found, value=1.0, bound=1.0)) != []
-
-
 def test_what_is_not_registered_is_an_error_everywhere() -> None:
     for method in METHODS:
         with pytest.raises(InputError, match="unknown objective 'flow': use one of lexicographic"):

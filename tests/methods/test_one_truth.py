@@ -222,27 +222,6 @@ def test_what_is_held_for_ever_leaves_no_start_and_proves_none() -> None:
     assert plan(alone, "optimal", effort=5, as_lsf=True).status == "infeasible"
 
 
-def test_what_is_held_for_later_is_left_even_over_several_starts() -> None:
-    """Both large jobs hold slots; a third without BACKFILL finds room behind them alone."""
-    problem = small(
-        host("A", 4),
-        queues=(Queue("q", backfill=False),),
-        running=(running("r", {"A": 3}, 60),),
-        pending=(
-            job("one", 2, minutes=60),
-            job("two", 4, minutes=60),
-            job("three", 1, minutes=30),
-        ),
-    )
-    free = plan(problem, "optimal", effort=5)
-    assert [free[name].start for name in ("one", "two", "three")] == [HOUR, 2 * HOUR, 0]
-    assert [free[name].needs_backfill for name in ("one", "two", "three")] == ["", "", "q"]
-    bound = plan(problem, "optimal", effort=5, as_lsf=True)
-    assert [bound[name].start for name in ("one", "two")] == [HOUR, 2 * HOUR]
-    assert [bound[name].proved for name in ("one", "two", "three")] == [True, True, False]
-    assert bound["three"].start == 3 * HOUR
-
-
 @pytest.mark.behaviour("TBR-10")
 def test_a_limit_that_is_full_keeps_a_reservation_from_holding() -> None:
     problem = small(

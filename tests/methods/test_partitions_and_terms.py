@@ -189,15 +189,6 @@ def two_partitions() -> Instance:
     return small(*hosts, pending=(lone,), partitions=parts)
 
 
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
-def test_terms_that_fit_in_no_partition_have_no_place(method: str) -> None:
-    instance = two_partitions()
-    found = plan(instance, method, **({"effort": 5} if method in ("optimal", "milp") else {}))
-    assert [(item.job, item.reason) for item in found.unplaced] == [("p", NOWHERE)]
-    assert found.status == ("infeasible" if method in ("optimal", "milp") else "heuristic")
-    assert simulate(instance).starts == {}
-
-
 @pytest.mark.parametrize("method", ["time-based", "optimal"])
 def test_explain_names_no_jobs_that_are_not_there(method: str) -> None:
     found = explain(two_partitions(), "p", method=method)

@@ -13,7 +13,7 @@ from loop_lab import MINUTE, host, job, running
 from loop_lab import instance as small
 from loop_starts import simulated_starts
 from sampling import some
-from slotwise import AdvanceReservation, Gpus, HostRequest, Instance, Plan, Queue, Thresholds
+from slotwise import AdvanceReservation, HostRequest, Instance, Plan, Queue, Thresholds
 from slotwise.model.display import clock_text
 from slotwise.model.omissions import Omission
 from slotwise.solver.advice.ask import ask
@@ -227,15 +227,6 @@ def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> Non
     rule = "loadSched of memory together with other planned jobs"
     assert both.notes == (f"not modelled: {rule} (affects s)",)
     assert both.left_out == (rule,)
-
-
-def test_a_rule_that_nobody_heeds_touches_those_that_ask_for_it() -> None:
-    asking = replace(job("gpu", 1, minutes=5), gpu="num=1:glink=yes:j_exclusive=yes")
-    it = small(replace(host("h0", 4), gpus=Gpus(2)), pending=(asking, job("plain", 1, minutes=5)))
-    found = plan(it, "optimal", effort=5)
-    assert {item.job: item.proved for item in found} == {"gpu": False, "plain": True}
-    assert found.notes == ("not modelled: glink=yes of GPUs (-gpu) (affects gpu at now)",)
-    assert plan(it, "time-based").notes == ("not modelled: glink=yes of GPUs (-gpu)",)
 
 
 def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

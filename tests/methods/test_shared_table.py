@@ -34,14 +34,6 @@ def test_the_plan_is_that_with_a_new_table(seed: int, monkeypatch: pytest.Monkey
     assert sw.plan(instance, "time-based") == plan
 
 
-def test_a_table_serves_equal_instances_only() -> None:
-    instance = generate(hosts=8, running=12, pending=6, seed=1)
-    table = ShapeTable(instance)
-    assert table.serves(generate(hosts=8, running=12, pending=6, seed=1), 0)
-    assert not table.serves(instance, 60)
-    assert not table.serves(generate(hosts=8, running=12, pending=6, seed=2), 0)
-
-
 def test_running_jobs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop looks up no request of a running job that the plan has looked up."""
     instance = generate(hosts=8, running=20, pending=6, seed=1)

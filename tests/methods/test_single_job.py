@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from judging import job, problem, running
 from random_instances import MINUTE, instances
-from slotwise import AdvanceReservation, HostRequest, Instance, Plan, loads
+from slotwise import AdvanceReservation, Instance, Plan, loads
 from slotwise.solver.placement.earliest import allocate_start, earliest_start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
@@ -131,16 +131,6 @@ def test_a_job_that_does_not_start_now_says_what_it_waits_for(instance: Instance
         for item in found:
             assert (item.waits_for == "") == (item.start == instance.now)
         assert all(item.reason for item in found.unplaced)
-
-
-@pytest.mark.behaviour("PLC-12")
-def test_asked_hosts_by_preference_and_the_first_execution_host() -> None:
-    asked = (HostRequest("A", 1), HostRequest("B", 2), HostRequest("C"))
-    wanted = job("j", 6, hosts=asked)
-    assert list(plan(problem(wanted), "time-based")["j"].allocation.items()) == [("B", 4), ("A", 2)]
-    first = (HostRequest("C", first=True), HostRequest("A"))
-    led = problem(job("j", 5, hosts=first), running=(running("r", {"C": 3}),))
-    assert list(plan(led, "time-based")["j"].allocation.items()) == [("C", 1), ("A", 4)]
 
 
 @pytest.mark.behaviour("GRD-01", "TBR-02")

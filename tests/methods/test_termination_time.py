@@ -112,14 +112,6 @@ def test_the_judge_has_its_own_reading() -> None:
     assert says(H + 1, 2 * H + 1) == ["finish"]
 
 
-def test_the_tardiness_objective_takes_it_for_a_due_date() -> None:
-    jobs = (Job("j", 4, run_limit=2 * H, deadline=H), NEXT)
-    found = plan(one_host(*jobs), "optimal", objective="tardiness", effort=10)
-    assert validate(one_host(*jobs), found) == []
-    assert (found.value, found.status, found["j"].finish) == (H, "optimal", 2 * H)
-    assert any("LSF would abort or kill j" in note for note in found.notes)
-
-
 def test_ignore_deadline_is_said_beside_run_windows() -> None:
     text = "origin: '2026-07-28T16:00:00+00:00'\nhosts: [{name: a, slots: 4}]\n"
     text += "queues: [{name: q, RUN_WINDOW: '15:00-17:00', IGNORE_DEADLINE: Y}]\n"

@@ -16,7 +16,6 @@ from slotwise import (
     Cluster,
     Instance,
     Job,
-    Params,
     Queue,
     RunningJob,
     loads,
@@ -106,51 +105,6 @@ def test_every_start_is_now_or_the_finish_of_a_running_or_planned_job(instance: 
     assert {item.start for item in found} <= instants | {item.finish for item in found}
 
 
-@pytest.mark.behaviour("TBR-02")
-def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
-    late = running("r", {"A": 4}, run_limit=100)
-    instance = problem(job("j", 4), hosts=(host("A"),), running=(late,), now=500)
-    found = plan(instance, "time-based")
-    assert found["j"].start == 501
-    assert validate(instance, found) == []
-
-
-ESTIMATES = (
-    ("estimated_run_time", Job, 11),
-    ("estimated_run_time", Application, 12),
-    ("run_time", Application, 13),
-    ("estimated_run_time", Queue, 14),
-    ("estimated_run_time", Params, 15),
-)
-
-
-@pytest.mark.behaviour("SUB-04")
-@pytest.mark.parametrize("first", range(len(ESTIMATES)))
-@pytest.mark.parametrize("limit", [None, 100, 5])
-def test_an_estimate_is_the_planned_length_and_the_limit_bounds_it(
-    first: int, limit: int | None
-) -> None:
-    """-We, then ESTIMATED_RUNTIME of application (or RUNTIME), queue and cluster."""
-    given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}, Params: {}}
-    for name, kind, seconds in ESTIMATES[first:]:
-        given_by[kind][name] = seconds
-    instance = Instance(
-        Cluster((host("A"),)),
-        queues=(Queue("default", run_limit=limit, **given_by[Queue]),),
-        applications=(Application("app", cpu_limit=2, **given_by[Application]),),
-        params=Params(**given_by[Params]),
-        pending=(
-            Job("j", 4, application="app", submit=-1, **given_by[Job]),
-            Job("next", 1, run_limit=5),
-        ),
-    )
-    wanted = ESTIMATES[first][2] if limit is None else min(limit, ESTIMATES[first][2])
-    for method in ("time-based", "optimal"):
-        found = plan(instance, method, effort=10)
-        assert (found["j"].finish, found["next"].start) == (wanted, wanted)
-        assert validate(instance, found) == []
-
-
 @pytest.mark.behaviour("SUB-04")
 def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
     """The scheduler takes it to end at any moment; the limit kills it."""
@@ -202,13 +156,6 @@ def test_the_limit_of_an_application_overrides_the_default_of_its_queue(
         assert validate(instance, found) == []
     if name == "run_limit":
         assert simulate(instance, cycle=1)["j"].end == granted
-
-
-@pytest.mark.behaviour("TBR-03")
-def test_the_maximum_of_runlimit_counts_where_it_has_no_default() -> None:
-    queue = Queue("default", run_limit_max=900)
-    instance = problem(job("j", 1, run_limit=None), queues=(queue,))
-    assert plan(instance, "time-based")["j"].finish == 900
 
 
 @pytest.mark.behaviour("TBR-03")

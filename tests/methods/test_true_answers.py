@@ -214,10 +214,6 @@ def test_the_terms_of_a_running_job_are_on_hosts_that_they_may_have(
     assert answer(instance, method, objective)["k"].start == 100
 
 
-def test_the_judge_splits_a_plan_that_records_no_terms() -> None:
-    assert faults(C2, {"j": (0, {"h1": 2, "h0": 1})}) == []
-
-
 def test_the_judge_holds_a_plan_to_the_terms_that_it_records() -> None:
     allocation = {"h1": 2, "h0": 1}
 
@@ -429,19 +425,6 @@ def test_a_job_that_ends_now_is_gone_from_selections_by_what_is_free(
     old = running("old", {"A": 4}, "rusage[mem=60]", run_limit=20)
     instance = problem(job("j", 4, asked), hosts=hosts, running=(old,), now=20)
     assert answer(instance, method, objective)["j"].start == 21
-
-
-@pytest.mark.behaviour("RSV-11")
-@every_exact_method
-def test_a_threshold_of_one_megabyte_waits_for_the_last_of_it(method: str, objective: str) -> None:
-    """All 100 MB are taken until second 300: until then less than loadSched is there."""
-    queue = Queue("default", thresholds=Thresholds({"mem": 1.0}))
-    old = running("old", {"A": 1}, "rusage[mem=100]", run_limit=300)
-    instance = problem(
-        job("j"), hosts=(host("A", amounts={"mem": 100.0}),), queues=(queue,), running=(old,)
-    )
-    assert answer(instance, method, objective)["j"].start == 300
-    assert loop_start(instance, "j") == 300
 
 
 @pytest.mark.behaviour("RSV-01", "RSV-11")

@@ -192,17 +192,6 @@ def test_each_place_suffices_for_what_a_job_takes_there(
         assert sum(found.values()) == slots
 
 
-@pytest.mark.behaviour("RSV-10")
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_places_run_out_apart(method: str) -> None:
-    instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)
-    assert set(allocation(instance, method) or ()) == {"c"}
-    both = in_places("rusage[lic=2]", 16, taken=4)
-    found = plan(both, method, time_limit=30)
-    assert validate(both, found) == []
-    assert found["j"].start == 600
-
-
 @pytest.mark.behaviour("TBR-10", "RSV-10")
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize(("most", "fits"), [(5.0, True), (4.0, False)])
@@ -273,24 +262,6 @@ def test_local_is_the_type_of_the_submission_host(
     assert simulated(too_many) == {}
 
 
-@pytest.mark.behaviour("REQ-04")
-def test_jobs_that_differ_in_their_submission_host_alone_are_told_apart() -> None:
-    jobs = ", ".join(
-        f"{{id: {home}, slots: 2, run_limit: 60, res_req: 'type==local', from_host: {home}}}"
-        for home in ("x1", "p1", "p2")
-    )
-    instance = read(HOMES + f"pending: [{jobs}]")
-    for method in METHODS:
-        found = plan(instance, method, time_limit=30)
-        assert validate(instance, found) == []
-        assert set(found["x1"].allocation) == {"x1"}
-        assert set(found["p1"].allocation) | set(found["p2"].allocation) == {"p1", "p2"}
-    result = simulation.simulate(instance)
-    places = {record.job: set(record.hosts) for record in result.jobs}
-    assert places["x1"] == {"x1"}
-    assert places["p1"] | places["p2"] == {"p1", "p2"}
-
-
 SAYS = "submission host for type==local (from_host)"
 TWO = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: PPC}]\n"
 ONE = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: X86}]\n"
@@ -338,30 +309,6 @@ def test_nothing_that_hangs_on_an_unknown_submission_host_is_proved(
         assert left_open(read(hosts + f"pending: [{job}}}]"), method) == ({"a"} if hangs else set())
         known = read(hosts + f"pending: [{job}, from_host: p1}}]")
         assert left_open(known, method) == set()
-
-
-@pytest.mark.behaviour("PAI-08")
-def test_who_meets_such_a_job_is_not_proved_either() -> None:
-    jobs = [
-        "{id: first, slots: 1, run_limit: 60, res_req: 'hname==x1'}",
-        "{id: hangs, slots: 2, run_limit: 60}",
-        "{id: meets, slots: 2, run_limit: 60, res_req: 'hname==p1'}",
-        "{id: apart, slots: 1, run_limit: 60, res_req: 'type==S390'}",
-    ]
-    hosts = TWO.replace("}]", "}, {name: s1, slots: 1, type: S390}]")
-    queue = "queues: [{name: normal, HOSTS: x1 p1 s1}, {name: two, HOSTS: x1 p1}]\n"
-    jobs[1] = jobs[1].replace("}", ", queue: two}")
-    instance = read(hosts + queue + f"pending: [{', '.join(jobs)}]")
-    assert left_open(instance) == {"hangs"}
-    found = plan(instance, "optimal", time_limit=30)
-    assert {item.job: (item.proved, item.proved_if) for item in found} == {
-        "first": (True, ()), "hangs": (False, ()), "meets": (False, ("hangs",)),
-        "apart": (True, ()),
-    }  # fmt: skip
-    told = [item for item in plan(instance, "time-based").omissions if item.what == SAYS]
-    assert [item.jobs for item in told] == [("hangs",)]
-    result = simulation.simulate(instance)
-    assert SAYS in [item.what for item in result.omissions]
 
 
 @pytest.mark.behaviour("PAI-08")
