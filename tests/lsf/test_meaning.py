@@ -219,57 +219,6 @@ def test_a_limit_of_nothing_but_what_is_not_modelled_is_left_out(tmp_path: Path)
     assert len([item for item in found.omissions if "the limit is omitted" in item.what]) == 2
 
 
-ORDERS = "FAIRSHARE", "USER_SHARES[[default, 1]]"
-SCOPES: list[tuple[str, tuple[str, str] | None, dict[str, object] | None]] = [
-    ("MAX_JOB_PREEMPT", None, None),
-    (
-        "MAX_JOB_PREEMPT",
-        ("PREEMPTION", "PREEMPTIVE[low]"),
-        {"queues": ("q", "low"), "changes": "later ends"},
-    ),
-    ("NO_PREEMPT_RUN_TIME", ("PREEMPTION", "PREEMPTABLE"), {"changes": "later ends"}),
-    ("GPU_RUN_TIME_FACTOR", None, None),
-    ("GPU_RUN_TIME_FACTOR", ORDERS, {"queues": ("q",)}),
-    ("GLOBAL_FAIRSHARE", ORDERS, {"queues": ("q",)}),
-    ("ENFORCE_UG_TREE", ORDERS, None),
-    ("LSB_PTILE_PACK", None, {"resources": ("ptile",)}),
-    ("DEFAULT_JOBGROUP", None, {}),
-]
-
-
-@pytest.mark.parametrize(("name", "asked", "scope"), SCOPES)
-def test_a_parameter_touches_those_whom_it_concerns(
-    name: str, asked: tuple[str, str] | None, scope: dict[str, object] | None, tmp_path: Path
-) -> None:
-    """None: without what it works on it does nothing, and is only named."""
-    file = "lsf.conf" if name.startswith("LSB_") else "lsb.params"
-    text = f"{name}=Y\n" if file == "lsf.conf" else params(**{name: "3"})
-    queues = queue(**dict([asked] if asked else [])) + queue(QUEUE_NAME="low")
-    site = read(tmp_path, {"lsb.queues": queues, file: text})
-    found = [item for item in site.instance()[0].omissions if item.what.startswith(f"{name} (")]
-    if scope is None:
-        assert found == []
-        assert any(f"{name} in {file}" in line for line in site.notes)
-        return
-    (item,) = found
-    for key in ("queues", "users", "hosts", "resources"):
-        assert getattr(item, key) == scope.get(key, ())
-    assert item.changes == scope.get("changes", "starts")
-
-
-def test_a_limit_of_a_user_group_is_what_its_tree_is_for(tmp_path: Path) -> None:
-    groups = "Begin UserGroup\nGROUP_NAME GROUP_MEMBER\ng (ann)\nEnd UserGroup\n"
-    limits = "Begin Limit\nNAME = x\nUSERS = g\nSLOTS = 3\nEnd Limit\n"
-    files = {
-        "lsb.users": groups,
-        "lsb.resources": limits,
-        "lsb.params": params(ENFORCE_UG_TREE="Y"),
-    }
-    found = read(tmp_path, files).instance()[0].omissions
-    (item,) = [item for item in found if "TREE" in item.what]
-    assert item.users == ("g",)
-
-
 def test_span_ptile_is_in_the_scope_of_what_packs_it() -> None:
     item = Omission("x", resources=("ptile",))
     asked_for = [("span[ptile=1]",), (), ("span[hosts=1]",), ("span[ptile='!']",)]

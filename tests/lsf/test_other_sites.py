@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lsf.lab import CLUSTER, HOSTS, complaints, instance, queue, read
+from lsf.lab import HOSTS, complaints, instance, queue, read
 from slotwise import plan
 
 SHARED = """
@@ -55,20 +55,6 @@ def test_alternatives_are_kept_and_gpus_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("CFG-01")
-def test_gpus_that_the_site_defines_are_resources(tmp_path: Path) -> None:
-    shared = SHARED.replace("End", "ngpus_physical Numeric 60 N (GPUs)\nEnd")
-    located = (
-        "Begin ResourceMap\nRESOURCENAME LOCATION\nngpus_physical 2@[default]\nEnd ResourceMap"
-    )
-    files = {
-        "lsf.shared": shared,
-        "lsf.cluster.c": CLUSTER + located,
-        "lsb.queues": queue(RES_REQ="rusage[ngpus_physical=2]"),
-    }
-    assert instance(tmp_path, files).queues[0].res_req == "rusage[ngpus_physical=2]"
-
-
-@pytest.mark.behaviour("CFG-01")
 def test_a_value_cut_loose_by_a_comment_is_told(tmp_path: Path) -> None:
     text = "Begin Queue\nQUEUE_NAME = q\nUSERS = ann \\\n# carl has left\n bert\nEnd Queue\n"
     assert complaints(tmp_path, {"lsb.queues": text}) == [
@@ -98,12 +84,3 @@ def test_names_that_lshosts_cuts_off_are_no_new_hosts(tmp_path: Path) -> None:
         "lshosts:2: the name node1.exam is truncated (node1.example.com has no line): "
         "lshosts -w prints it whole"
     ]
-
-
-@pytest.mark.behaviour("CFG-01")
-def test_exclusive_units_in_small_letters(tmp_path: Path) -> None:
-    units = "Begin ComputeUnit\nNAME MEMBER TYPE\nu (hostA hostB) rack\nEnd ComputeUnit\n"
-    params = "Begin Parameters\nCOMPUTE_UNIT_TYPES = rack!\nEnd Parameters\n"
-    files = {"lsb.hosts": HOSTS + units, "lsb.params": params}
-    found = instance(tmp_path, {**files, "lsb.queues": queue(EXCLUSIVE="cu[rack]")})
-    assert found.queues[0].exclusive == "CU[rack]"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from lsf.lab import MORNING
 from slotwise.model.formats.lsf.draft import LsfEntry, entries, read_sections
 from slotwise.model.formats.lsf.lines import (
     Circumstances,
@@ -52,22 +50,6 @@ e = last \\"""
     ]
 
 
-def test_a_value_knows_its_line_within_a_continuation(tmp_path: Path) -> None:
-    (tmp_path / "f").write_text("GroupA (one two \\\n three) \\\n ([one, 1])\n")
-    (line,) = _reader(tmp_path).lines(tmp_path / "f")
-    assert [line.place(line.text.index(word)).line for word in ("GroupA", "three", "[one")] == [
-        1,
-        2,
-        3,
-    ]
-
-
-def test_windows_line_ends_and_old_letters(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"a = 1 \\\r\n 2\r\n# caf\xe9\r\nb = 3\r\n")
-    found = _reader(tmp_path).lines(tmp_path / "f")
-    assert [line.text.split() for line in found] == [["a", "=", "1", "2"], ["b", "=", "3"]]
-
-
 NESTED = """#if cluster(blue)
 a
 #if user(ann)
@@ -101,40 +83,6 @@ def test_conditions_within_conditions(tmp_path: Path, cluster: str, user: str, l
     found = _lines(tmp_path, NESTED, cluster=cluster, user=user)
     assert "".join(text for text, _ in found) == left
     assert [NESTED.splitlines()[line - 1] for _, line in found] == list(left)
-
-
-@pytest.mark.parametrize(
-    ("condition", "monday_at_nine"),
-    [
-        ("time(8:30-18:30)", True),
-        ("time(18:30-8:30)", False),
-        ("time(1:9:00-1:10:00)", True),
-        ("time(2:0:00-1:8:59)", False),
-        ("time(6:0:00-1:9:01)", True),
-        ("time(0-8 9-10)", True),
-        ("!time(8:30-18:30)", False),
-        ("time(8:30-18:30) && user(ann)", True),
-        ("time(8:30-18:30) && user(bert)", False),
-        ("user(bert) || cluster(blue)", True),
-        ("!(user(ann) || user(bert))", False),
-        ("user(bert) || user(ann) && cluster(blue)", True),
-        ("(user(bert) || user(ann)) && cluster(red)", False),
-    ],
-)
-def test_conditions(condition: str, monday_at_nine: bool) -> None:
-    assert holds(condition, Circumstances(MORNING, "ann", "blue")) is monday_at_nine
-
-
-@given(st.integers(0, 7 * 1440 - 1), st.integers(0, 7 * 1440 - 1), st.integers(0, 7 * 1440 - 1))
-@examples(200)
-def test_windows_go_round_the_week(first: int, last: int, now: int) -> None:
-    def text(minute: int) -> str:
-        return f"{minute // 1440}:{minute % 1440 // 60}:{minute % 60:02d}"
-
-    sunday = datetime.fromisoformat("2026-03-01T00:00:00+00:00")
-    moment = datetime.fromtimestamp(sunday.timestamp() + 60 * now, sunday.tzinfo)
-    inside = first <= now < last if first < last else now >= first or now < last
-    assert holds(f"time({text(first)}-{text(last)})", Circumstances(moment)) is inside
 
 
 def test_without_a_time_no_window_can_be_judged() -> None:
@@ -204,34 +152,6 @@ def test_cells_of_a_table() -> None:
     }
     assert found[1].values["X"].place.line == 4
     assert found[1].keys["WINDOWS"] == "windows"
-
-
-def test_pairs_with_nothing_and_with_quotes() -> None:
-    found, wrong = _entries(
-        "Begin Queue\nQUEUE_NAME=q\nRUN_WINDOW\nUSERS =\nNICE = -\n"
-        'PRE_EXEC = "a = b"\nJL/P = 2\n...\nr1m  = 0.7/2.0\nEnd Queue',
-    )
-    assert wrong == []
-    assert {key: value.text for key, value in found[0].values.items()} == {
-        "QUEUE_NAME": "q",
-        "PRE_EXEC": "a = b",
-        "JL/P": "2",
-        "R1M": "0.7/2.0",
-    }
-
-
-def test_both_styles_of_one_section() -> None:
-    found, wrong = _entries(
-        "Begin Limit\nNAME = a\nSLOTS = 3\nEnd Limit\n"
-        "Begin Limit\nNAME SLOTS\nb 4\nc -\nEnd Limit\nBegin Limit\nEnd Limit"
-    )
-    assert wrong == []
-    assert [(entry.text("NAME"), entry.text("SLOTS")) for entry in found] == [
-        ("a", "3"),
-        ("b", "4"),
-        ("c", ""),
-        ("", ""),
-    ]
 
 
 @given(st.text(alphabet='ab "#', max_size=30))

@@ -72,13 +72,6 @@ def test_it_has_every_mode_of_fairshare_and_reservation() -> None:
     ]
 
 
-def test_by_night_other_lines_count() -> None:
-    night = MORNING.replace(hour=22)
-    by_day = imported("harbour")[0].queue("idle").run_limit_max
-    by_night = site_document(site(), cluster="harbour", at=night).instance()[0]
-    assert (by_day, by_night.queue("idle").run_limit_max) == (3600, 8 * 3600)
-
-
 def test_the_example_takes_its_cluster_from_the_directory() -> None:
     instance, warnings = load_with_warnings(sw.example("site"))
     assert warnings == ()
