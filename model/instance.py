@@ -15,7 +15,7 @@ from .job import Application, Job, JobGroup, RunningJob
 from .job_table import OneLine
 from .omissions import Omission
 from .service_class import GuaranteedPool, ServiceClass
-from .slurm_fairshare import Association
+from .slurm_fairshare import Association, SlurmLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +186,8 @@ class Instance(_ShownInstance):
     pool_usage: tuple[PoolUsage, ...] = ()
     #: Associations of Slurm's accounting with their shares and usage.
     associations: tuple[Association, ...] = ()
+    #: Limits of Slurm's QOS and associations that no limit section expresses, for jobs to come.
+    slurm_limits: tuple[SlurmLimit, ...] = ()
     #: Reservations of pending jobs in the last cycle; the simulated scheduler continues from them.
     held: tuple[HeldHosts, ...] = ()
     #: Reserved slots that running jobs took by backfill.

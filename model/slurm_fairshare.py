@@ -57,6 +57,24 @@ class Association:
 
 
 @dataclass(frozen=True, slots=True)
+class SlurmLimit:
+    """Limits of a QOS, or of an association, by Slurm's names of them (``GrpTRES`` …)."""
+
+    #: "qos" or "association".
+    of: Annotated[str, Fact("line")]
+    #: Name of the QOS.
+    name: Annotated[str, Fact("line")] = ""
+    #: Account of the association, "" if the limit is of a QOS.
+    account: Annotated[str, Fact("name")] = ""
+    #: User of the association, "" if it covers the whole account.
+    user: Annotated[str, Fact("name")] = ""
+    #: Name of the parent account, "" if none.
+    parent: Annotated[str, Fact("name")] = ""
+    #: Limit as text, by its column in small letters.
+    values: Annotated[Mapping[str, str], Fact("cells")] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class FairshareRule:
     """The fairshare part of the priorities of pending jobs, and how usage decays."""
 

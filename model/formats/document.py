@@ -41,7 +41,7 @@ from ..instance import (
 from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Omission
 from ..service_class import GuaranteedPool, ServiceClass
-from ..slurm_fairshare import Association
+from ..slurm_fairshare import Association, SlurmLimit
 from . import fields as f
 from .fields import entry
 
@@ -271,6 +271,7 @@ class Document(Section):
     share_usage: list[Section] = []
     pool_usage: list[Section] = []
     associations: list[Section] = []
+    slurm_limits: list[Section] = []
     held: list[Section] = []
     borrowed: list[Section] = []
     lsf_says: list[Section] = []
@@ -305,6 +306,7 @@ FACT_SECTIONS: Mapping[str, type] = {
     "share_usage": ShareUsage,
     "pool_usage": PoolUsage,
     "associations": Association,
+    "slurm_limits": SlurmLimit,
     "held": HeldHosts,
     "borrowed": BorrowedSlots,
     "lsf_says": SaidByLsf,

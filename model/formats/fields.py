@@ -421,6 +421,7 @@ KINDS: dict[str, FieldKind] = {
     "members": FieldKind(Names, names.words_text),
     "host_words": FieldKind(Words, names.words_text, checks=tuple[Name, ...]),
     "job_ids": FieldKind(tuple[JobId, ...], list),
+    "cells": FieldKind(dict[Name, Line], dict),
     "change": FieldKind(Change),
     "omission_mark": FieldKind(OmissionMark),
     "host_change": FieldKind(_choice(STATUSES)),

@@ -38,7 +38,7 @@ from ..instance import (
 from ..job import Application, Job, RunningJob
 from ..omissions import Omission
 from ..progress import Poll, never, polled
-from ..slurm_fairshare import Association
+from ..slurm_fairshare import Association, SlurmLimit
 from . import document as d
 from .build import default_slots
 from .document import Finding, Location, path_text
@@ -477,6 +477,7 @@ def instance(
     share_usage: Iterable[ShareUsage] = (),
     pool_usage: Iterable[PoolUsage] = (),
     associations: Iterable[Association] = (),
+    slurm_limits: Iterable[SlurmLimit] = (),
     held: Iterable[HeldHosts] = (),
     borrowed: Iterable[BorrowedSlots] = (),
     lsf_says: Iterable[SaidByLsf] = (),

@@ -23,7 +23,7 @@ from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
-from ...model.sources.slurm.sbatch import is_sbatch, sbatch_submission
+from ...model.sources.slurm.sbatch import is_sbatch, limited, sbatch_submission
 from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
@@ -499,7 +499,8 @@ class _OptionSearch:
             return None
         key = _key(changed)
         if key not in self.found:
-            refused = "; ".join(refusals(instance, job))
+            job, beyond = limited(instance, job)
+            refused = "; ".join((*refusals(instance, job), *filter(None, [beyond])))
             if not refused and not keep:
                 refused = cut_short(instance, job, self.job.queue)
             stopped = self.forecast.stopped()

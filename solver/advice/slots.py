@@ -212,7 +212,7 @@ def slots(
         earliest,
         times,
         later,
-        not_simulated(instance, (*instance.pending, job)),
+        not_simulated(instance, (*instance.pending, job, *search.of_rows(rows))),
         partial,
     )
 
@@ -301,10 +301,17 @@ class _SlotSearch:
 
     def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:
         """Return the job of the pasted line; raise InputError if its queue rejects it."""
-        line = self.line(kind, slots, one_host, limit)
+        return self.pasted(self.line(kind, slots, one_host, limit))
+
+    def pasted(self, line: str) -> Job:
+        """Return the job of a line; raise InputError if its queue rejects it."""
         return submission_of(
             self.instance, line, None, user=self.user, from_host="", script_name=""
         ).job
+
+    def of_rows(self, rows: Iterable[SlotsRow]) -> Iterator[Job]:
+        """Yield the jobs of rows, with their lines as ids."""
+        return (replace(self.pasted(row.line), id=row.line) for row in rows)
 
     def trial(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> _Trial:
         """Return what follows if the request is submitted now."""

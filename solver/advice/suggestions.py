@@ -21,6 +21,7 @@ from ...model.reserved_periods import may_use, reserved_periods
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
+from ...model.sources.slurm.sbatch import limited
 from ..availability.demand import Demand
 from ..availability.usage import FOREVER
 from ..placement.earliest import earliest_start
@@ -167,7 +168,8 @@ def limit_text(seconds: int) -> str:
 
 def refusal(instance: Instance, edited: Job, queue: str) -> str:
     """Return why a pending job of a queue may not be changed so, "" if it may."""
-    return next(refusals(instance, edited), "") or cut_short(instance, edited, queue)
+    edited, beyond = limited(instance, edited)
+    return next(refusals(instance, edited), beyond) or cut_short(instance, edited, queue)
 
 
 def cut_short(instance: Instance, job: Job, queue: str) -> str:

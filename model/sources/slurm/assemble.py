@@ -28,7 +28,7 @@ from .priorities import PriorityCheck, associations_of, set_directly
 from .reasons import NEVER_SATISFIED, why_never
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
-from .seen import SlurmJob, SlurmNode, SlurmState
+from .seen import SlurmJob, SlurmLicence, SlurmNode, SlurmState
 from .several_partitions import (
     BEHIND,
     BEHIND_HET,
@@ -134,6 +134,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         limits=tuple(bound.limits),
         params=params_of(seen, facts),
         associations=associations_of(seen),
+        slurm_limits=bound.for_new,
         origin=now.isoformat(),
     )
     builder = _SlurmJobs(seen, facts, bound, groups, now, notes)
@@ -578,6 +579,10 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
     return (seen.size.memory_per_node or 0.0) * nodes
 
 
+def _total(item: SlurmLicence) -> str:
+    return "unlimited" if item.total == values.UNLIMITED else f"{item.total:g}"
+
+
 def _check_reserved(seen: SlurmState, notes: Remarks) -> None:
     """Note nodes that are reserved now by a reservation that no input has."""
     listed = {name for item in seen.reservations for name in item.nodes}
@@ -608,17 +613,16 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
             held[name] += count
     for name, layers in seen.licences_by_name().items():
         if any(item.nodes for item in layers):
-            shown = ", ".join(f"{item.total:g} on {item.nodes}" for item in layers)
-            shown = shown.replace(f"{values.UNLIMITED:g}", "unlimited")
+            shown = ", ".join(f"{_total(item)} on {item.nodes}" for item in layers)
             found = [f"hierarchical licence {name} ({shown}): modelled as one pool"]
         else:
             item = layers[-1]
             others = item.used - held[name]
             away = item.reserved + item.deficit
-            found = [f"{away:g} of {item.total:g} licences {name} are reserved"] if away else []
+            found = [f"{away:g} of {_total(item)} licences {name} are reserved"] if away else []
             if others > 0:
                 found.append(
-                    f"{others:g} of {item.total:g} licences {name} are in use, but by no job "
+                    f"{others:g} of {_total(item)} licences {name} are in use, but by no job "
                     f"that was read"
                 )
         for text in found:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...configuration import Limit, Scope
 from ...errors import InputError, Problem
+from ...instance import Instance
+from ...slurm_fairshare import SlurmLimit
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .records import rows_of, with_parents
 from .requests import licence_counts
-from .seen import SlurmJob, SlurmLimit, SlurmState
+from .seen import SlurmJob, SlurmPartition, SlurmState
 from .site import licence_name
 
 #: Columns of limits that the model has: on TRES, on numbers of jobs, and who share one.
@@ -39,6 +41,10 @@ _SHARED_BY: Mapping[str, tuple[str, ...]] = {
 _OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
 #: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
 HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
+#: End of the text of such a limit, for a job beyond it.
+EXCEEDED = ": Slurm starts no job that exceeds it"
+#: TRES that a job without an amount of them does not request.
+_COUNTED = ("gres/", "license/")
 #: Flags of a QOS without a say in a start.
 _IDLE_FLAGS = frozenset({"denyonlimit", "nodecay", "usagefactorsafe"})
 #: Parts of the longer names of columns, with the shorter forms.
@@ -155,6 +161,8 @@ class Binding:
     by_qos: bool = False
     #: Rows of the limits that Slurm enforces, None if it enforces none.
     rows: LimitRows | None = None
+    #: Those rows, for jobs that are submitted later.
+    for_new: tuple[SlurmLimit, ...] = ()
 
     def project(self, job: SlurmJob) -> str:
         """Return the project of a job: its account, with its QOS if that has limits."""
@@ -182,13 +190,25 @@ class Binding:
 class LimitRows:
     """Rows of limits, and the jobs that each covers."""
 
-    def __init__(self, seen: SlurmState) -> None:
-        self.rows = seen.limits
-        self.running = [job for job in seen.jobs if job.allocation]
-        #: Names of the partitions with a QOS, by the QOS.
-        self.partitions = {item.qos: item.name for item in seen.partitions if item.qos}
+    def __init__(
+        self,
+        limits: Iterable[SlurmLimit],
+        jobs: Iterable[SlurmJob] = (),
+        partitions: Iterable[SlurmPartition] = (),
+    ) -> None:
+        of_partitions: defaultdict[str, list[str]] = defaultdict(list)
+        for item in partitions:
+            of_partitions[item.qos].append(item.name)
+        #: The rows; that of the QOS of a partition has the partitions in a cell.
+        self.rows = [
+            replace(row, values={**row.values, "partition": ",".join(of_partitions[row.name])})
+            if row.of == "qos" and row.name in of_partitions
+            else row
+            for row in limits
+        ]
+        self.running = [job for job in jobs if job.allocation]
         #: Account above each account.
-        self._above = {row.account: row.parent for row in seen.limits if not row.user}
+        self._above = {row.account: row.parent for row in self.rows if not row.user}
 
     def has_account(self, row: SlurmLimit, account: str) -> bool:
         """Whether an association is that of an account or of one above it."""
@@ -204,13 +224,20 @@ class LimitRows:
 
     def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
         """Whether the limits of a row count for a job."""
+        inside = partitions_of(row)
+        there = not set(inside).isdisjoint(job.partitions)
         if row.of == "qos":
-            return row.name == job.qos or self.partitions.get(row.name) in job.partitions
+            return row.name == job.qos or there
         return (
             row.user in ("", job.user)
             and self.has_account(row, job.account or "default")
-            and (not is_set(row, "partition") or row.values["partition"] in job.partitions)
+            and (there or not inside)
         )
+
+    def may_cover(self, row: SlurmLimit, job: SlurmJob) -> bool:
+        """Whether the limits of a row may count for a job, whose QOS or account may be unknown."""
+        qos, account = job.qos or row.name, job.account or row.account
+        return self.covers(row, replace(job, qos=qos, account=account))
 
     def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
         """Whether a limit of a row may hold back a job that it covers: one that methods obey only
@@ -237,12 +264,28 @@ class LimitRows:
         )
 
 
+def partitions_of(row: SlurmLimit) -> tuple[str, ...]:
+    """Return the partitions of an association, or those that have a QOS; () for none."""
+    return tuple(row.values["partition"].split(",")) if is_set(row, "partition") else ()
+
+
 def _amounts(job: SlurmJob) -> dict[str, float]:
-    """Return the amounts of a job that limits count: by TRES, and its number as "jobs"."""
-    licences = {f"license/{name}": count for name, count in licence_counts(job.licences)}
-    cpus = max(job.size.cpus, sum(job.allocation.values()))
-    counted = {"node": job.size.nodes, **licences, **job.size.requested}
-    return {**counted, "jobs": 1.0, "cpu": cpus}
+    """Return the amounts of a job that limits count: by TRES, and its number as "jobs".
+
+    What its record has no sum of is that of its request; memory that is not known is missing.
+    """
+    size = job.size
+    cpus = max(size.cpus, sum(job.allocation.values()))
+    counted: Counter[str] = Counter()
+    for asked, times in (
+        (size.gres_per_node, size.nodes), (size.gres_per_job, 1), (size.gres_per_task, size.tasks)
+    ):  # fmt: skip
+        for name, count in asked.items():
+            counted.update({f"gres/{part}": count * times for part in {name, name.split(":")[0]}})
+    counted.update({f"license/{name}": count for name, count in licence_counts(job.licences)})
+    memory = (size.memory_per_node or 0) * size.nodes or (size.memory_per_cpu or 0) * cpus
+    known = {"mem": memory} if memory and not size.memory_per_gpu else {}
+    return {"node": size.nodes, **counted, **known, **size.requested, "jobs": 1.0, "cpu": cpus}
 
 
 def has_tres(cell: str, tres: str) -> bool:
@@ -266,28 +309,29 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     bound = Binding()
     if not any(word in enforced for word in ("limits", "safe", "all", "qos")):
         return bound
-    bound.rows = listed = LimitRows(seen)
-    rows = [row for row in seen.limits if any(is_set(row, key) for key in _LIMITING)]
-    bound.by_qos = any(row.of == "qos" and row.name not in listed.partitions for row in rows)
+    bound.rows = listed = LimitRows(seen.limits, seen.jobs, seen.partitions)
+    rows = [row for row in listed.rows if any(is_set(row, key) for key in _LIMITING)]
+    bound.for_new = tuple(_for_new(listed.rows))
+    bound.by_qos = any(
+        row.of == "qos" and row.values and not partitions_of(row) for row in bound.for_new
+    )
     accounts = dict.fromkeys(job.account or "default" for job in seen.jobs)
     kinds = list(dict.fromkeys(job.qos or "none" for job in seen.jobs)) if bound.by_qos else []
     for row in rows:
-        if row.of == "qos" and row.name in listed.partitions:
-            scope = {"queues": Scope((listed.partitions[row.name],))}
+        scope = {"queues": Scope(inside)} if (inside := partitions_of(row)) else {}
+        if row.of == "qos" and inside:
             projects = [bound.project(job) for job in seen.jobs]
         else:
-            inside = [name for name in accounts if row.of == "qos" or listed.has_account(row, name)]
+            names = [name for name in accounts if row.of == "qos" or listed.has_account(row, name)]
             suffixes = [row.name] if row.of == "qos" else kinds
-            projects = [f"{name}/{qos}" for name in inside for qos in suffixes] or inside
-            scope = {"projects": Scope(tuple(projects))}
+            projects = [f"{name}/{qos}" for name in names for qos in suffixes] or names
+            scope["projects"] = Scope(tuple(projects))
         if row.user:
             scope["users"] = Scope((row.user,))
-        if is_set(row, "partition"):
-            scope["queues"] = Scope((row.values["partition"],))
         if projects:
             _add(row, scope, projects, bound)
-    for row in seen.limits:
-        covered = [job for job in seen.jobs if listed.covers(row, job)]
+    for row in listed.rows:
+        covered = [job for job in seen.jobs if listed.may_cover(row, job)]
         for text, jobs in _not_modelled(row, covered) if covered else ():
             notes.touch(text, jobs)
     for text, jobs in _unlisted(seen):
@@ -295,9 +339,50 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     return bound
 
 
-def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str]]]:
+def _for_new(rows: Iterable[SlurmLimit]) -> Iterator[SlurmLimit]:
+    """Yield each QOS and account with its limits, and each user with limits, for new jobs."""
+    counted = re.compile(rf"partition|flags|{HOLDING.pattern}")
+    for row in rows:
+        kept = {name: row.values[name] for name in row.values if counted.match(name)}
+        kept = {name: cell for name, cell in kept.items() if is_set(row, name)}
+        if kept.keys() - {"partition"} or not row.user:
+            yield replace(row, values=kept)
+
+
+def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str, ...]:
+    """Return what no method obeys of the limits of Slurm for a new job: what may hold it back, and
+    what no listing has of the QOS and the account that it names.
+
+    project: of the job in limits of the model.
+    """
+    listed = LimitRows(instance.slurm_limits)
+    kinds = {row.name for row in listed.rows if row.of == "qos"}
+    accounts = {row.account for row in listed.rows if row.of != "qos"}
+    found = [
+        _unlisted_text(kind, name)
+        for kind, name, known in (("qos", job.qos, kinds), ("association", job.account, accounts))
+        if name and known and name not in known
+    ]
+    bound = {
+        limit.name
+        for limit in instance.limits
+        if limit.projects is None or project in limit.projects.names
+    }
+    for row in listed.rows:
+        if listed.may_cover(row, job):
+            found += [text for text, _ in _not_modelled(row, [job])]
+            found += [
+                _named(row, column)
+                for tres, number, word in _MODELLED
+                for column in (tres, number)
+                if is_set(row, column) and f"{_label(row)}_{word}" not in bound
+            ]
+    return tuple(dict.fromkeys(found))
+
+
+def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str] | None]]:
     """Yield each QOS and account that enforced limits may bind and that no row is of, with the
-    jobs it touches: all of a kind if no listing of it was given.
+    jobs it touches: None, any job, if no row is of its kind.
     """
     if "accountingstorageenforce" not in seen.settings:
         return
@@ -311,12 +396,30 @@ def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str]]]:
     known = {(row.of, row.name if row.of == "qos" else row.account) for row in seen.limits}
     for (kind, name), jobs in touched.items():
         if (kind, name) not in known:
-            what = f"QOS {name}" if kind == "qos" else f"account {name}"
-            yield f"limits of {what}: no listing contains it", jobs
+            yield _unlisted_text(kind, name), jobs
+    for kind, what in (
+        ("qos", "QOS: give sacctmgr show qos"),
+        ("association", "accounts: give sacctmgr show assoc"),
+    ):
+        if kind not in {row.of for row in seen.limits}:
+            yield f"limits of {what}", None
+
+
+def _unlisted_text(kind: str, name: str) -> str:
+    what = f"QOS {name}" if kind == "qos" else f"account {name}"
+    return f"limits of {what}: no listing contains it"
 
 
 def _label(row: SlurmLimit) -> str:
     return f"qos_{row.name}" if row.of == "qos" else f"assoc_{row.account}_{row.user}".rstrip("_")
+
+
+def _titled(row: SlurmLimit) -> str:
+    return _label(row).replace("_", " ", 1)
+
+
+def _named(row: SlurmLimit, column: str) -> str:
+    return f"{spelt(column)} of {_titled(row)} ({row.values[column]})"
 
 
 def _add(
@@ -352,11 +455,11 @@ def _amount_name(tres: str) -> str:
 
 def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[str, list[str]]]:
     """Yield what no method obeys of a row, each with the jobs that it may hold back."""
-    of, every = _label(row).replace("_", " ", 1), [job.full_id for job in jobs]
+    of, every = _titled(row), [job.full_id for job in jobs]
     for column, cell in row.values.items():
         if not is_set(row, column):
             continue
-        named = f"{spelt(column)} of {of} ({cell})"
+        named = _named(row, column)
         if column in _LIMITING:
             for tres in values.tres(cell):
                 if not _amount_name(tres):
@@ -364,7 +467,7 @@ def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[s
         elif column in _OF_ONE_JOB:
             beyond = [job.full_id for job in jobs if _is_beyond(job, column, cell)]
             if beyond:
-                yield f"{named}: Slurm starts no job that exceeds it", beyond
+                yield f"{named}{EXCEEDED}", beyond
         elif column == "flags":
             if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
                 yield f"flags {', '.join(flags)} of {of}", every
@@ -381,11 +484,15 @@ def _is_beyond(job: SlurmJob, column: str, cell: str) -> bool:
     """Return whether a job requests more than a limit of each job, or less than a minimum."""
     minutes = math.inf if job.limit is None else job.limit / 60
     if column == "maxwall":
-        return job.limit is not None and minutes > (values.seconds(cell) or 0) / 60
+        return minutes > (values.seconds(cell) or 0) / 60
     asked = _amounts(job)
     each = {"maxtrespn": 1 / max(1, job.size.nodes), "maxtresmins": minutes}.get(column, 1)
     for tres, bound in values.tres(cell).items():
+        if tres not in asked and not job.size.requested and not tres.startswith(_COUNTED):
+            return True  # how much it requests is not known
         amount = asked.get(tres, 0) * each
+        if tres == "cpu" and job.sharing == "none" and column != "mintres":
+            amount = math.inf  # all of its nodes
         if amount < bound if column == "mintres" else amount > bound:
             return True
     return False

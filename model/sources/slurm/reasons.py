@@ -78,7 +78,7 @@ class ReadOfSlurm:
     def __init__(self, seen: SlurmState, now: int) -> None:
         """Initialise it; now: seconds since 1970."""
         self.seen, self.now = seen, now
-        self.limits = LimitRows(seen)
+        self.limits = LimitRows(seen.limits, seen.jobs, seen.partitions)
         self.up = {node.name: status_of(node) == "ok" for node in seen.nodes}
         self.reservations = {item.name: item for item in seen.reservations if item.end > now}
 

@@ -5,6 +5,7 @@ Its project is its account, with its QOS where a QOS has limits (``limits.py``).
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,6 +17,7 @@ from ...display import visible
 from ...errors import InputError, Problem, nearest
 from ...formats.bsub import is_rewritten, no_option
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
+from ...gpu_request import gpu_request
 from ...instance import Instance
 from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
 from ...slurm_partitions import SEVERAL, partitions_of
@@ -23,8 +25,9 @@ from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
+from .limits import EXCEEDED, left_of_limits
 from .priorities import fairshare_part, request_of, size_and_partition
-from .requests import licence_counts, requested_of, unknown_features
+from .requests import default_memory, licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobSize
 from .several_partitions import BEHIND_LEFT, planned_in_first
 from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
@@ -57,7 +60,8 @@ def project_of_new(
     account = account or "default"
     project = f"{account}/{qos or 'none'}" if by_qos or (qos and not limited) else account
     options = [f"--{name} {given[name]}" for name in ("account", "qos") if name in given]
-    if options and (qos or (limited and not by_qos)) and project not in limited:
+    unlisted = options and not instance.slurm_limits and project not in limited
+    if unlisted and (qos or (limited and not by_qos)):
         omitted.append(f"limits of {' '.join(options)}")
     return project
 
@@ -229,7 +233,7 @@ def sbatch_submission(
         texts = [refusal_text(instance, problem.message) for problem in error.problems]
         texts = texts if user else [with_unnamed_user(text) for text in texts]
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
-    is_limited = bool(instance.associations) or has_limited_projects(instance)
+    is_limited = instance.associations or instance.slurm_limits or has_limited_projects(instance)
     counted = ("account",) if is_limited else ()
     silent = _QUIET.union(*_INTERACTIVE)
     quiet = tuple(f"--{name}" for name in found.given if name in silent and name not in counted)
@@ -483,6 +487,7 @@ def _job_of(
     default, note = _priority_of(instance, found, size, job)
     if "nice" in given and ("priority" in given or default == instance.params.default_priority):
         omitted.append(f"--nice ({given['nice'] or 100})")
+    omitted += left_of_limits(instance, _as_limited(instance, job, seen), job.project)
     job = replace(
         job,
         priority=_read(found, "priority", int, default),
@@ -491,6 +496,59 @@ def _job_of(
         assumed=tuple(replaced),
     )
     return job, array, note if "priority" not in given else ()
+
+
+def _as_limited(instance: Instance, job: Job, seen: SlurmJob) -> SlurmJob:
+    """Return the job as limits count it: with the memory and the time limit that it gets."""
+    size, site = seen.size, site_of(instance)
+    if size.memory_per_node is None and size.memory_per_cpu is None:
+        per_node, per_cpu = default_memory(seen.partitions, site)
+        size = replace(size, memory_per_node=per_node, memory_per_cpu=per_cpu)
+    queue = next((item for item in instance.queues if item.name == job.queue), None)
+    limit = job.run_limit or (queue.run_limit if queue else None)  # without either MaxWall decides
+    limit = math.inf if limit == NO_RUN_LIMIT else limit
+    account, _, qos = job.project.partition("/")
+    return replace(
+        seen, size=size, limit=limit,
+        qos="" if qos == "none" else qos, account="" if account == "default" else account,
+    )  # fmt: skip
+
+
+#: Number of slots of a host, and memory (MB) of a host or of a task, in a requirement.
+_TILE = re.compile(r"ptile=(\d+)")
+_MEMORY = re.compile(r"mem(?:>=|=)([\d.]+)(/task)?")
+
+
+def limited(instance: Instance, job: Job) -> tuple[Job, str]:
+    """Return a job of an sbatch line or of a listing that was changed, without the limits of each
+    job that it no longer exceeds; and those that it alone exceeds, "" for none.
+    """
+    if not instance.slurm_limits:
+        return job, ""
+    seen = SlurmJob(
+        job.id, (), partitions=partitions_of(instance, job.queue), user=job.user,
+        size=_size_of(job), sharing="none" if job.exclusive else "",
+    )  # fmt: skip
+    left = left_of_limits(instance, _as_limited(instance, job, seen), job.project)
+    found = [text for text in left if text.endswith(EXCEEDED)]
+    kept = tuple(t for t in job.unheeded if not t.endswith(EXCEEDED) or t in found)
+    more = [text for text in found if text not in kept]
+    return replace(job, unheeded=kept), "; ".join(more)
+
+
+def _size_of(job: Job) -> SlurmJobSize:
+    """Return what a job requests, in Slurm's words."""
+    text = " ".join(job.res_req)
+    tile, memory = _TILE.search(text), _MEMORY.search(text)
+    amount, of_task = (float(memory[1]), bool(memory[2])) if memory else (None, False)
+    gpus = gpu_request((job.gpu,)) if job.gpu else None
+    held = {f"gpu:{gpus.model}".rstrip(":"): gpus.num} if gpus else {}
+    of_job = gpus is not None and gpus.per == "job"
+    return SlurmJobSize(
+        cpus=job.slots, tasks=job.slots, nodes=-(-job.slots // int(tile[1])) if tile else 1,
+        memory_per_cpu=amount if of_task else None, memory_per_node=None if of_task else amount,
+        gres_per_job=held if of_job else {}, gres_per_node={} if of_job else held,
+    )  # fmt: skip
 
 
 def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:

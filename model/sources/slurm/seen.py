@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...slurm_fairshare import Association
+from ...slurm_fairshare import Association, SlurmLimit
 from ..lsf_state.ignored import IgnoredFiles
 
 
@@ -258,24 +258,6 @@ class SlurmLicence:
     deficit: float = 0.0
     #: Nodes of the layer of a hierarchical resource, "" if all nodes share the licences.
     nodes: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SlurmLimit:
-    """Limits of a QOS, or of an association, by Slurm's names of them (``GrpTRES`` …)."""
-
-    #: "qos" or "association".
-    of: str
-    #: Name of the QOS; account and user of an association.
-    name: str = ""
-    #: Account of the association, "" if the limit is of a QOS.
-    account: str = ""
-    #: User of the association, "" if it covers the whole account.
-    user: str = ""
-    #: Name of the parent account, "" if none.
-    parent: str = ""
-    #: Limit as text, by its column.
-    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,199 @@
+"""Limits of QOS and associations for jobs that are submitted now: what Slurm would not start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from typer.testing import CliRunner
+
+pytestmark = pytest.mark.behaviour("SLU-03")
+
+NODE = (
+    "NodeName=n{} CPUAlloc=0 CPUTot=4 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=16000 "
+    "AllocMem=0 Gres=gpu:2 State=IDLE Partitions=cpu,night Weight=1\n"
+)
+PARTITION = (
+    "PartitionName={} Default={} MaxTime=1-00:00:00 DefaultTime={} State=UP TotalCPUs=16 "
+    "TotalNodes=4 Nodes=n[1-4] PriorityTier=1 OverSubscribe=NO MaxNodes=UNLIMITED QoS={}\n"
+)
+CONFIG = """Configuration data as of 2026-03-02T10:00:00
+AccountingStorageEnforce = {}
+AccountingStorageType   = accounting_storage/slurmdbd
+ClusterName             = small
+SelectType              = select/cons_tres
+SelectTypeParameters    = CR_CORE_MEMORY
+SchedulerType           = sched/backfill
+PriorityType            = priority/basic
+SLURM_VERSION           = 23.11.4
+"""
+QOS = "Name|Priority|{}\nnormal|0|{}\nhigh|10|\n"
+ASSOC = "Cluster|Account|User|ParentName|Partition|{}\nsmall|root||||\nsmall|lab||root||{}\n"
+ASSOC += "small|lab|ann||night|{}\n"
+
+
+def folder_of(
+    target: Path,
+    *,
+    qos: tuple[str, str] = ("MaxTRES", ""),
+    assoc: tuple[str, str, str] = ("MaxTRES", "", ""),
+    enforce: str = "associations,limits,qos",
+    night: str = "",
+    default_time: str = "01:00:00",
+    without: str = "",
+) -> Path:
+    """An empty cluster of 4 nodes with these limits; without: file that is not there."""
+    target.mkdir()
+    partitions = PARTITION.format("cpu", "YES", default_time, "N/A")
+    files = {
+        "nodes": "".join(map(NODE.format, range(1, 5))),
+        "partitions": partitions + PARTITION.format("night", "NO", "01:00:00", night or "N/A"),
+        "config": CONFIG.format(enforce),
+        "qos": QOS.format(*qos),
+        "assoc": ASSOC.format(*assoc),
+        "jobs": "No jobs in the system\n",
+        "sdiag": "sdiag output at Mon Mar 02 10:00:00 2026 (1772445600)\n",
+    }
+    for name, text in files.items():
+        if name != without:
+            (target / f"{name}.txt").write_text(text)
+    return target
+
+
+def run(*words: object) -> str:
+    made = CliRunner().invoke(app, [str(word) for word in words])
+    assert made.exit_code == 0, made.output
+    return made.stdout
+
+
+def told(source: Path, line: str, user: str = "ann") -> tuple[bool, str]:
+    """Whether the start is proved, and what is named, in text and in JSON alike."""
+    words = ("ask", source, "--user", user)
+    text = run(*words, f"sbatch {line}")
+    found = json.loads(run(*words, "--format", "json", f"sbatch {line}"))
+    names = [item["what"] for item in found["omissions"] if item["jobs"] != []]
+    proved = found["outlook"]["proved"]
+    assert proved == ("proved the earliest" in text)
+    assert found["line"]["start"] == found["now"]
+    assert all(name in text for name in names)
+    return proved, "; ".join(names)
+
+
+#: A column and a cell of a QOS, requests within it and requests beyond it.
+LIMITS = [
+    ("MaxTRES", "node=2,cpu=6", ["-N2 -n2 -t60", "-n6 -t60"], ["-N3 -n3 -t60", "-n7 -t60"]),
+    ("MaxTRESPerJob", "cpu=4", ["-n4 -t60"], ["-n5", "-N1 --exclusive -n2"]),
+    ("MaxTRES", "mem=8G", ["-n1 --mem=8G", "-n4 --mem-per-cpu=2G"],
+     ["-n1 --mem=9G", "-N2 -n2 --mem=5G", "-n5 --mem-per-cpu=2G", "-n1 --mem=0"]),
+    ("MaxTRES", "gres/gpu=2", ["-n1 --mem=1 --gres=gpu:2", "-n1 --mem=1 -c4"],
+     ["-N2 -n2 --mem=1 --gres=gpu:2", "-N3 --mem=1 --gpus-per-node=1"]),
+    ("MaxTRES", "billing=4", [], ["-n1 --mem=1"]),
+    ("MaxTRESPerNode", "cpu=2", ["-N2 --ntasks-per-node=2 --mem=1"], ["-N1 -n4 --mem=1"]),
+    ("MaxTRESMins", "cpu=120", ["-n2 -t60 --mem=1"], ["-n3 -t60 --mem=1", "-n1 -t121 --mem=1"]),
+    ("MaxWall", "01:30:00", ["-n1 -t90 --mem=1", "-n1 --mem=1"], ["-n1 -t91 --mem=1"]),
+    ("MinTRES", "cpu=3", ["-n3 --mem=1"], ["-n2 --mem=1"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "cell", "within", "beyond"), LIMITS)
+@pytest.mark.parametrize("named", ["", "-q normal -A lab"])
+def test_a_job_beyond_a_limit_of_each_job_is_not_proved(
+    tmp_path: Path, column: str, cell: str, within: list[str], beyond: list[str], named: str
+) -> None:
+    folder = folder_of(tmp_path / "site", qos=(column, cell))
+    for line in within:
+        assert told(folder, f"{line} {named}") == (True, ""), line
+    for line in beyond:
+        proved, names = told(folder, f"{line} {named}")
+        assert not proved, line
+        assert "of qos normal" in names and cell in names, line
+
+
+def test_it_survives_saving(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
+    saved = tmp_path / "site.yaml"
+    run("import", "slurm", "--from", folder, "-o", saved)
+    for line in ("-n6 --mem=1", "-n7 --mem=1"):
+        assert told(saved, line) == told(folder, line)
+    assert not told(saved, "-n7 --mem=1")[0]
+
+
+@pytest.mark.parametrize("named", ["-q high -A lab", "-q high"])
+def test_limits_of_another_qos_do_not_count(tmp_path: Path, named: str) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
+    assert told(folder, f"-n7 --mem=1 {named}") == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("assoc", "line", "user", "named"),
+    [
+        (("MaxTRES", "cpu=2", ""), "-n3 -A lab", "ann", "MaxTRES of assoc lab (cpu=2)"),
+        (("MaxTRES", "cpu=2", ""), "-n3", "ann", "MaxTRES of assoc lab (cpu=2)"),
+        (("MaxTRES", "cpu=2", ""), "-n2 -A lab", "ann", ""),
+        (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "ann", "MaxWall of assoc lab_ann"),
+        (("MaxWall", "", "00:30:00"), "-n1 -A lab", "ann", ""),
+        (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "bob", ""),
+        (("GrpTRES", "cpu=9", ""), "-n1 -A lab", "ann", "GrpTRES of assoc lab (cpu=9)"),
+        (("MaxTRES", "", ""), "-n1 -A bio", "ann", "limits of account bio"),
+        (("MaxTRES", "", ""), "-n1 -q bad", "ann", "limits of QOS bad"),
+        (("GrpTRESMins", "cpu=9", ""), "-n1 -A lab", "ann", "GrpTRESMins of assoc lab (cpu=9)"),
+    ],
+)  # fmt: skip
+def test_limits_of_associations(
+    tmp_path: Path, assoc: tuple[str, str, str], line: str, user: str, named: str
+) -> None:
+    """No job of the account is listed: no limit of the model counts a new one."""
+    proved, names = told(folder_of(tmp_path / "site", assoc=assoc), f"{line} --mem=1", user)
+    assert (not proved, named in names) == (bool(named), True)
+    assert bool(names) == bool(named)
+
+
+@pytest.mark.parametrize(("partition", "proved"), [("night", False), ("cpu", True)])
+def test_the_qos_of_a_partition_counts_for_its_jobs(
+    tmp_path: Path, partition: str, proved: bool
+) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=2"), night="normal")
+    assert told(folder, f"-n3 --mem=1 -q high -p {partition}")[0] == proved
+
+
+@pytest.mark.parametrize("missing", ["qos", "assoc"])
+def test_enforced_limits_that_no_input_lists_take_the_proof_of_a_new_job(
+    tmp_path: Path, missing: str
+) -> None:
+    assert not told(folder_of(tmp_path / "site", without=missing), "-n1 --mem=1")[0]
+    free = folder_of(tmp_path / "free", without=missing, enforce="none")
+    assert told(free, "-n1 --mem=1") == (True, "")
+
+
+def test_limits_that_are_not_enforced_do_not_count(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=2"), enforce="none")
+    assert told(folder, "-n3 --mem=1") == (True, "")
+
+
+def test_without_a_default_time_the_longest_time_is_that_of_the_qos(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxWall", "00:30:00"), default_time="NONE")
+    assert not told(folder, "-n1 --mem=1")[0]
+    assert told(folder, "-n1 --mem=1 -t 30")[0]
+
+
+def test_alternatives_beyond_a_limit_have_no_start(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
+    words = ("ask", folder, "--slots", "6,7", "sbatch", *"-n4 --mem=1 -q normal -A lab".split())
+    text = run(*words)
+    assert "no place" in text and "MaxTRES of qos normal (cpu=6)" in text
+    found = json.loads(run(*words[:2], "--format", "json", *words[2:]))["alternatives"]
+    assert {item["slots"]: item["start"] for item in found} == {"6": found[0]["start"], "7": None}
+    assert "omissions" not in found[0]
+
+
+def test_rows_of_slots_beyond_a_limit_are_named(tmp_path: Path) -> None:
+    limited, free = (
+        folder_of(tmp_path / name, qos=("MaxTRES", cell))
+        for name, cell in (("site", "cpu=6"), ("free", "cpu=16"))
+    )
+    assert "MaxTRES of qos normal (cpu=6)" in run("slots", limited)
+    assert "MaxTRES" not in run("slots", free)
+    named = json.loads(run("slots", limited, "--format", "json"))["cautions"]
+    assert any("sbatch -n 16" in job for item in named for job in item["jobs"])
