@@ -222,22 +222,19 @@ class LimitRows:
         """Yield the rows whose limits count for a job."""
         return (row for row in self.rows if self.covers(row, job))
 
-    def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
-        """Whether the limits of a row count for a job."""
+    def covers(self, row: SlurmLimit, job: SlurmJob, *, surely: bool = True) -> bool:
+        """Whether the limits of a row count for a job; not surely: a QOS or account that the job
+        does not name may be any.
+        """
+        if row.user not in ("", job.user):
+            return False
         inside = partitions_of(row)
-        there = not set(inside).isdisjoint(job.partitions)
         if row.of == "qos":
-            return row.name == job.qos or there
-        return (
-            row.user in ("", job.user)
-            and self.has_account(row, job.account or "default")
-            and (there or not inside)
-        )
-
-    def may_cover(self, row: SlurmLimit, job: SlurmJob) -> bool:
-        """Whether the limits of a row may count for a job, whose QOS or account may be unknown."""
-        qos, account = job.qos or row.name, job.account or row.account
-        return self.covers(row, replace(job, qos=qos, account=account))
+            named = row.name == job.qos or not (surely or job.qos)
+            return named or not set(inside).isdisjoint(job.partitions)
+        account = job.account or ("default" if surely else row.account)
+        there = not inside or not set(inside).isdisjoint(job.partitions)
+        return there and self.has_account(row, account)
 
     def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
         """Whether a limit of a row may hold back a job that it covers: one that methods obey only
@@ -330,12 +327,12 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
             scope["users"] = Scope((row.user,))
         if projects:
             _add(row, scope, projects, bound)
-    for row in listed.rows:
-        covered = [job for job in seen.jobs if listed.may_cover(row, job)]
+    for row in filter(lambda row: row.values, bound.for_new):
+        covered = [job for job in seen.jobs if listed.covers(row, job, surely=False)]
         for text, jobs in _not_modelled(row, covered) if covered else ():
             notes.touch(text, jobs)
-    for text, jobs in _unlisted(seen):
-        notes.touch(text, jobs)
+    for text, touched in _unlisted(seen):
+        notes.touch(text, touched)
     return bound
 
 
@@ -369,7 +366,7 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
         if limit.projects is None or project in limit.projects.names
     }
     for row in listed.rows:
-        if listed.may_cover(row, job):
+        if listed.covers(row, job, surely=False):
             found += [text for text, _ in _not_modelled(row, [job])]
             found += [
                 _named(row, column)

@@ -506,10 +506,9 @@ def _as_limited(instance: Instance, job: Job, seen: SlurmJob) -> SlurmJob:
         size = replace(size, memory_per_node=per_node, memory_per_cpu=per_cpu)
     queue = next((item for item in instance.queues if item.name == job.queue), None)
     limit = job.run_limit or (queue.run_limit if queue else None)  # without either MaxWall decides
-    limit = math.inf if limit == NO_RUN_LIMIT else limit
     account, _, qos = job.project.partition("/")
     return replace(
-        seen, size=size, limit=limit,
+        seen, size=size, limit=math.inf if limit == NO_RUN_LIMIT else limit,
         qos="" if qos == "none" else qos, account="" if account == "default" else account,
     )  # fmt: skip
 
