@@ -16,7 +16,13 @@ from typing import Any
 from ...display import visible
 from ...errors import InputError, Problem, nearest
 from ...formats.bsub import is_rewritten, no_option
-from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
+from ...formats.submit import (
+    UNNAMED,
+    Submission,
+    keep_omitted,
+    submission,
+    with_unnamed_user,
+)
 from ...gpu_request import gpu_request
 from ...instance import Instance
 from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
@@ -530,9 +536,8 @@ def limited(instance: Instance, job: Job) -> tuple[Job, str]:
     )  # fmt: skip
     left = left_of_limits(instance, _as_limited(instance, job, seen), job.project)
     found = [text for text in left if text.endswith(EXCEEDED)]
-    kept = tuple(t for t in job.unheeded if not t.endswith(EXCEEDED) or t in found)
-    more = [text for text in found if text not in kept]
-    return replace(job, unheeded=kept), "; ".join(more)
+    job, kept = keep_omitted(job, lambda text: text in found or not text.endswith(EXCEEDED))
+    return job, "; ".join(text for text in found if text not in kept)
 
 
 def _size_of(job: Job) -> SlurmJobSize:
