@@ -41,7 +41,7 @@ _SHARED_BY: Mapping[str, tuple[str, ...]] = {
 _OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
 #: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
 HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
-#: End of the text of such a limit, for a job beyond it.
+#: End of the text of a limit that a job exceeds.
 EXCEEDED = ": Slurm starts no job that exceeds it"
 #: TRES that a job without an amount of them does not request.
 _COUNTED = ("gres/", "license/")

@@ -526,7 +526,7 @@ _MEMORY = re.compile(r"mem(?:>=|=)([\d.]+)(/task)?")
 
 def limited(instance: Instance, job: Job) -> tuple[Job, str]:
     """Return a job of an sbatch line or of a listing that was changed, without the limits of each
-    job that it no longer exceeds; and those that it alone exceeds, "" for none.
+    job that it no longer exceeds; and those that it alone exceeds, "" if there are none.
     """
     if not instance.slurm_limits:
         return job, ""
