@@ -68,6 +68,11 @@ def lab(*states: Instance | Exception, access: Access | None = None, **more: Any
     return found
 
 
+def by_header(name: str) -> Access:
+    """Access to a local service whose viewers a header names."""
+    return Access.of("127.0.0.1", None, name)
+
+
 def joint_wins() -> Instance:
     """Two pending jobs, of which one could start earlier, with a date."""
     return replace(sw.load(sw.example("joint-wins")), origin=ORIGIN)

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from asgi_client import get
-from serve.service_lab import lab
+from serve.service_lab import by_header, lab
 from slotwise import Host, Instance, Job, RunningJob
-from slotwise.cli.serve.access import Access
-from slotwise.cli.serve.store import StoreError
 
-NAMED = Access.of("127.0.0.1", None, "X-User")
+NAMED = by_header("X-User")
 #: 40 jobs one after another, each of a quarter of its limit.
 SWF = "; MaxProcs: 2\n; UnixStartTime: 1772400000\n" + "".join(
     f"{n} {1800 * n} 0 900 2 -1 -1 2 3600 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 41)
@@ -116,7 +114,7 @@ def test_a_store_that_fails_leaves_the_board_and_health_says_so(
     assert get(here.app, "/healthz").status == 200
     with sqlite3.connect(tmp_path / "s.db") as other:
         other.execute("alter table meta rename to away")
-    with pytest.raises(StoreError, match="the store failed: no such table: meta"):
+    with pytest.raises(sw.SlotwiseError, match="the store failed: no such table: meta"):
         here.service.planner.plan(replace(polled, number=2))
     told = get(here.app, "/healthz")
     assert (told.status, told.data["status"][:25]) == (503, "estimates are not stored:")

@@ -17,11 +17,10 @@ from xml.etree import ElementTree
 
 import pytest
 from asgi_client import get
-from serve.service_lab import lab
+from serve.service_lab import by_header, lab
 from serve.test_polls import full
 from slotwise import Instance, Job, RunningJob
 from slotwise.cli.serve import notices
-from slotwise.cli.serve.access import Access
 from slotwise.cli.serve.notices import Notifier, Undelivered, delivery_to
 
 HOSTILE = "a<b\x01&"
@@ -159,7 +158,7 @@ def test_the_feed_has_the_moved_starts_that_a_viewer_may_see() -> None:
     left = replace(left, running=(RunningJob(second.pending[0], 600, {"a": 2}),))
 
     def entries(query: str = "", **viewer: str) -> list[list[str]]:
-        access = Access.of("127.0.0.1", None, "X-User") if viewer else None
+        access = by_header("X-User") if viewer else None
         here = lab(first, second, left, access=access)
         here.poll()
         here.poll()
