@@ -65,11 +65,11 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
 
     seen: host names as the instance has them.
     """
-    hosts = _Counts("slots in use", "bhosts", "hold", "on", *_slots_by_host(seen))
-    running = _Counts("slots in use", "bqueues", "hold", "in", *_by_queue(seen, ("RUN", "SUSP")))
+    hosts = _Counts("slots in use", "bhosts", "use", "on", *_slots_by_host(seen))
+    running = _Counts("slots in use", "bqueues", "use", "in", *_by_queue(seen, ("RUN", "SUSP")))
     # Slots reserved for a pending job are counted apart from those that it still needs.
     waiting = _by_queue(seen, ("PEND", "RSV"))
-    pending = _Counts("slots waited for", "bqueues", "ask for", "in", *waiting)
+    pending = _Counts("slots waited for", "bqueues", "request", "in", *waiting)
     counts = [item for item in (hosts, running, pending) if item.counted]
     whole = {job.id: job.reason for job in seen.jobs}
     said = [replace(item, reason=whole[item.job]) for item in instance.lsf_says]
@@ -140,7 +140,7 @@ class _Counts:
     def line(self) -> str:
         counted = sum(self.counted.values())
         read = sum(self.least.get(name, 0) for name in self.counted)
-        return f"{self.what}: {self.command} counts {counted}, the jobs read {self.verb} {read}"
+        return f"{self.what}: {self.command} counts {counted}, the listed jobs {self.verb} {read}"
 
     def differences(self) -> Iterator[Omission]:
         more = [name for name, n in self.counted.items() if n > self.most.get(name, 0)]
@@ -151,7 +151,7 @@ class _Counts:
                 read = sum(self.least.get(name, 0) for name in names)
                 yield Omission(
                     f"{self.command} counts {counted} {self.what} {self.where} {some(names)}, "
-                    f"the jobs read {self.verb} {read}: {why}"
+                    f"but the listed jobs {self.verb} {read}: {why}"
                 )
 
 

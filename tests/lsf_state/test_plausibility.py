@@ -56,9 +56,9 @@ def test_listings_that_agree_contradict_nothing() -> None:
     found, balance = made(seen)
     assert balance.contradictions == ()
     assert balance.lines == (
-        "slots in use: bhosts counts 4, the jobs read hold 4",
-        "slots in use: bqueues counts 4, the jobs read hold 4",
-        "slots waited for: bqueues counts 8, the jobs read ask for 8",
+        "slots in use: bhosts counts 4, the listed jobs use 4",
+        "slots in use: bqueues counts 4, the listed jobs use 4",
+        "slots waited for: bqueues counts 8, the listed jobs request 8",
     )
     assert plan(found.instance, "optimal", effort=5)["2"].proved
 
@@ -68,17 +68,19 @@ def test_listings_that_agree_contradict_nothing() -> None:
     [
         (
             Seen([waits("2", 8)], hosts=[host("a", 8), host("b", 8)]),
-            "bhosts counts 16 slots in use on a, b, the jobs read hold 0: bjobs without -u all?",
+            "bhosts counts 16 slots in use on a, b, but the listed jobs use 0: "
+            "bjobs without -u all?",
             None,
         ),
         (
             Seen([runs("1", "a", 4), waits("2", 8)], hosts=[host("a", 0)]),
-            "bhosts counts 0 slots in use on a, the jobs read hold 4: printed at different times?",
+            "bhosts counts 0 slots in use on a, but the listed jobs use 4: "
+            "printed at different times?",
             None,
         ),
         (
             Seen([waits("2", 2)], hosts=[host("a", 0)], queues=[queue(PEND=40, RUN=0)]),
-            "bqueues counts 40 slots waited for in q, the jobs read ask for 2: "
+            "bqueues counts 40 slots waited for in q, but the listed jobs request 2: "
             "bjobs without -u all?",
             None,
         ),

@@ -79,9 +79,9 @@ def test_the_documents_table_prints_again(tmp_path: Path) -> None:
     code, _, said = _run(*("import", "snapshot", *arguments, "--now", NOW, "-o", out))
     assert code == 0
     assert said == (  # every printed priority follows from the formula
-        "slotwise: balance: slots in use: bhosts counts 14, the jobs read hold 14\n"
-        "slotwise: balance: slots in use: bqueues counts 14, the jobs read hold 14\n"
-        "slotwise: balance: slots waited for: bqueues counts 0, the jobs read ask for 0\n"
+        "slotwise: balance: slots in use: bhosts counts 14, the listed jobs use 14\n"
+        "slotwise: balance: slots in use: bqueues counts 14, the listed jobs use 14\n"
+        "slotwise: balance: slots waited for: bqueues counts 0, the listed jobs request 0\n"
     )
     shown = json.loads(_run("show", "bqueues", out, "--format", "json")[1])
     (level,) = shown[0]["levels"]
