@@ -24,7 +24,7 @@ from ...model.pending import LOAD_WORDS, Pending
 from ...model.plan import Method
 from ...model.reserved_periods import reserved_periods, with_periods
 from ...model.sources.lsf_state.bjobs import INELIGIBLE
-from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
+from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_words
 from ...model.sources.slurm.seen import SlurmState
 from ..availability.demand import TermDemand, Windows
 from ..availability.profile import SLACK
@@ -357,12 +357,13 @@ def said_by_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statem
     found = []
     for name, ids in members.items():
         record = records[name]
-        word, lacking = reason_word(record), read.lacks(record)
-        reason = (record.reason_text or record.reason) if word else ""
+        words, lacking = reason_words(record), read.lacks(record)
+        reason = (record.reason_text or record.reason) if any(words) else ""
         alike = [id for other in read.held_alike(record) for id in members.get(other.full_id, ())]
         for id in ids:
             start = starts.get(id)
-            eligible = word in WAITING and not (word in TRIED and start is None)
+            tried = start is None and not TRIED.isdisjoint(words)
+            eligible = WAITING.issuperset(words) and not tried
             shared = tuple(alike) if lacking else ()
             found.append(Statement(id, reason, start, lacking, eligible, shared))
     return found

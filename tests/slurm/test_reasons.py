@@ -292,6 +292,39 @@ def test_what_nothing_explains_is_always_told_and_what_waits_never() -> None:
         assert bool(said_of(found, str(number))) == (reason in NOTHING), reason
 
 
+#: Cells with several reasons, as squeue joins those of the tasks of an array.
+JOINED = {
+    "Resources,Priority": True,
+    f"{WAITS[-1]},Priority": True,
+    "Resources,_Prolog": False,
+    "Priority,QOSMaxJobsPerUserLimit": False,
+    "Resources,BadConstraints": False,
+    "BadConstraints,Resources": False,
+    "Resources,JobHeldUser": False,
+    "Resources,Dependency": False,
+    f"{WAITS[-1]},Dependency": False,
+    "ReqNodeNotAvail,_May_be_reserved_for_other_job,Prolog": False,
+}
+
+
+@pytest.mark.parametrize(("reason", "waits"), JOINED.items())
+def test_each_of_several_reasons_is_explained(reason: str, waits: bool) -> None:
+    found = made(job(10, reason))
+    assert [item.id for item in found.pending] == ["10"]
+    assert bool(said_of(found, "10")) != waits
+    assert plan(found, "optimal", effort=5)["10"].proved == waits
+
+
+def test_several_reasons_with_all_that_explains_them() -> None:
+    """Commas of a list of nodes are none between reasons."""
+    reasons = ["Resources,Dependency", "ReqNodeNotAvail,_UnavailableNodes:n[2,3],n2,Dependency"]
+    more = "Dependency=afterany:1(unfulfilled) ReqNodeList=n2"
+    jobs = "".join(job(number, reason, more) for number, reason in enumerate(reasons, start=10))
+    found = made(jobs, explained=True)
+    assert [said_of(found, item.id) for item in found.pending] == [[], []]
+    assert made(job(10, "BadConstraints,PartitionTimeLimit")).pending == ()
+
+
 def test_a_job_that_no_waiting_helps_is_not_planned() -> None:
     jobs = [*NEVER, *HELD]
     found = made("".join(job(number, reason) for number, reason in enumerate(jobs, start=10)))

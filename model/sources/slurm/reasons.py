@@ -38,6 +38,12 @@ _IN_WORDS = {
     "job's account not permitted": "accountnotallowed",
     "job's qos not permitted": "qosnotallowed",
 }
+#: A comma outside of brackets.
+_COMMA = re.compile(r"\s*,\s*(?![^(\[]*[)\]])")
+#: What follows a comma in the text of one reason: hosts have digits in their names.
+_DETAIL = re.compile(
+    r"drained or reserved|may be reserved|reserved for maint|unavailablenodes:|.*\d"
+)
 #: A limit: of whom, its kind, what is limited, over which time and for whom.
 _LIMIT = re.compile(
     r"(?P<of>qos|assoc|)(?P<kind>grp|max|min)"
@@ -52,20 +58,32 @@ _COLUMNS["wall"] = "wall"
 _TRES = {"memory": "mem", "gres": "gres/", "license": "license/", "bb": "bb/", "unknown": ""}
 
 
-def reason_word(job: SlurmJob) -> str:
-    """Return the reason of a job as one word, "" if it has none."""
-    for said in (job.reason, job.reason_text):
-        printed = said.replace("_", " ").strip().lower()
-        if found := next(
-            (word for text, word in _IN_WORDS.items() if printed.startswith(text)), ""
-        ):
-            return found
-    return job.reason.partition(",")[0].strip().lower()
+def reason_words(job: SlurmJob) -> list[str]:
+    """Return each reason of a job as one word: several of the tasks of an array, none of others.
+
+    squeue joins reasons of tasks by commas, which the text of one reason may have too.
+    """
+    in_words = _in_small_letters(job.reason_text).startswith(tuple(_IN_WORDS))
+    found: list[str] = []
+    for part in _COMMA.split(_in_small_letters(job.reason_text if in_words else job.reason)):
+        has_more = found and found[-1] in (_NODES_DOWN, "reqnodenotavail")
+        if not (has_more and _DETAIL.match(part)):
+            known = (word for text, word in _IN_WORDS.items() if part.startswith(text))
+            found.append(next(known, part))
+    return found
+
+
+def _in_small_letters(said: str) -> str:
+    return said.replace("_", " ").strip().lower()
 
 
 def why_never(job: SlurmJob) -> str:
-    """Return why no passing of time helps a job, by Slurm's reason; "" if that does not say so."""
-    word = reason_word(job)
+    """Return why no passing of time helps a job, by Slurm's reasons; "" if one does not say so."""
+    found = [_never(word, job) for word in reason_words(job)]
+    return found[0] if all(found) else ""
+
+
+def _never(word: str, job: SlurmJob) -> str:
     limit = _LIMIT.fullmatch(word)
     if limit is not None and (limit["kind"] == "min" or limit["per"] in ("perjob", "pernode")):
         return f"it exceeds a limit per job ({job.reason})"
@@ -84,8 +102,12 @@ class ReadOfSlurm:
 
     def lacks(self, job: SlurmJob) -> str:
         """Return in words that what explains the reason of a job was not read, "" if it was."""
-        word = reason_word(job)
-        if word in WAITING or why_never(job):
+        if why_never(job):
+            return ""
+        return next(filter(None, (self._lacks(job, word) for word in reason_words(job))), "")
+
+    def _lacks(self, job: SlurmJob, word: str) -> str:
+        if word in WAITING:
             return ""
         if (limit := _LIMIT.fullmatch(word)) is not None:
             return self._lacks_limit(job, limit)
@@ -98,9 +120,9 @@ class ReadOfSlurm:
 
     def held_alike(self, job: SlurmJob) -> Iterator[SlurmJob]:
         """Yield the jobs that the reason of a job holds back: of a limit, all that share it."""
-        limit = _LIMIT.fullmatch(reason_word(job))
+        limits = [found for word in reason_words(job) if (found := _LIMIT.fullmatch(word))]
         for other in self.seen.jobs:
-            if other is job or (limit is not None and _share(limit, job, other)):
+            if other is job or any(_share(limit, job, other) for limit in limits):
                 yield other
 
     def has_limit(self, job: SlurmJob, of: str, column: str = "", tres: str = "") -> bool:
