@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from slotwise.model.formats.guarantee_text import distribution_text
-from slotwise.model.formats.settings import Setting, changed, read_setting, split_values
+from slotwise.model.formats.settings import Setting, changed, read_setting
 
 DOCUMENT = """
 format: slotwise/1
@@ -58,23 +58,6 @@ def test_a_key_of_one_queue_alone() -> None:
     )
 
 
-def test_every_queue_and_some() -> None:
-    reserving = after("queues.*.SLOT_RESERVE=MAX_RESERVE_TIME[20]").queues
-    assert [queue.slot_reserve for queue in reserving] == [20, 20, 20]
-    short = after("queues.short.*.PRIORITY=50").queues
-    assert [queue.priority for queue in short] == [30, 50, 50]
-
-
-def test_names_with_dots() -> None:
-    assert after("queues.short.a.BACKFILL=Y").queues[1].backfill
-    assert after("hosts.big.example.com.slots=6").cluster.hosts[4].slots == 6
-
-
-@pytest.mark.parametrize("key", ["LSB_TIME_RESERVE_NUMJOBS", "params.LSB_TIME_RESERVE_NUMJOBS"])
-def test_params_with_and_without_their_section(key: str) -> None:
-    assert after(f"{key}=4").params.time_reserve_numjobs == 4
-
-
 def test_lsf_names_of_keys() -> None:
     assert (
         after("queues.parallel.TASKLIMIT=8").queues[0]
@@ -109,10 +92,6 @@ def test_shares_whole_and_one_of_them() -> None:
     assert dict(group.groups[0].user_shares)["alice"] == 8
 
 
-def test_mappings() -> None:
-    assert after("host_groups.few=n03 n04").cluster.groups[0].members == ("n03", "n04")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -134,36 +113,6 @@ def test_the_queue_that_every_instance_has() -> None:
     assert [(queue.name, queue.backfill) for queue in found.queues] == [("default", True)]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("LSB_TIME_RESERV_NUMJOBS=4", "(did you mean 'LSB_TIME_RESERVE_NUMJOBS'?)"),
-        ("resrvation=greedy", "(did you mean 'reservation'?)"),
-        ("quees.parallel.BACKFILL=N", "unknown key 'quees' (did you mean 'queues'?)"),
-        ("queues.paralel.BACKFILL=N", "unknown queue 'paralel' (did you mean 'parallel'?)"),
-        ("queues.zzz.BACKFILL=N", "unknown queue 'zzz': there are parallel, short.a, short.b"),
-        ("queues.parallel.BACKFIL=N", "unknown key 'BACKFIL' (did you mean 'BACKFILL'?)"),
-        ("queues.*.BACKFIL=N", "unknown key 'BACKFIL' (did you mean 'BACKFILL'?)"),
-        ("BACKFILL=N", "BACKFILL belongs to a queue: write queues.NAME.BACKFILL"),
-        ("queues.parallel.BACKFILL=perhaps", "must be Y or N, not 'perhaps'"),
-        ("queues.parallel.PRIORITY=high", "must be a whole number, not 'high'"),
-        ("LSB_TIME_RESERVE_NUMJOBS=many", "must be a whole number, not 'many'"),
-        ("LSB_TIME_RESERVE_NUMJOBS=-1", "must be 0 or more, not -1"),
-        ("queues.parallel=3", "no key is given: write queues.parallel.KEY=VALUE"),
-        ("queues.short.a.FAIRSHARE.lab=many", "the shares of lab"),
-        ("queues.parallel.FAIRSHARE.lab=4", "queues.parallel has no part 'lab' in FAIRSHARE"),
-        ("hosts.n09.slots=3", "unknown host 'n09'"),
-        ("DEFAULT_QUEUE=nowhere", "unknown queue 'nowhere'"),
-        ("hosts.n[01-.slots=3", "invalid range"),
-    ],
-)
-def test_what_is_wrong_is_said_with_the_setting(text: str, said: str) -> None:
-    found = complaints(text)
-    assert len(found) == 1
-    assert found[0].startswith(f"--set {text}: ")
-    assert said in found[0]
-
-
 def test_all_that_is_wrong_in_one_report() -> None:
     found = complaints(
         "queues.paralel.BACKFILL=N", "queues.parallel.PRIORITY=x", "LSB_TIME=1", "hosts.n01.slots=y"
@@ -182,31 +131,6 @@ def test_what_breaks_elsewhere_is_laid_to_the_settings() -> None:
     (line,) = complaints("host_groups.few=n01 n99")
     assert "n99" in line
     assert line.startswith("--set host_groups.few=n01 n99")
-
-
-@pytest.mark.parametrize("text", ["", "BACKFILL", "=3", " = "])
-def test_no_setting(text: str) -> None:
-    with pytest.raises(sw.InputError, match="must be KEY=VALUE"):
-        read_setting(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("a,b,c", ["a", "b", "c"]),
-        ("a", ["a"]),
-        ("", [""]),
-        ("a,,b", ["a", "", "b"]),
-        ("MAX_RESERVE_TIME[20],-", ["MAX_RESERVE_TIME[20]", "-"]),
-        (
-            "USER_SHARES[[a,1] [b,2]],USER_SHARES[[a,2] [b,1]]",
-            ["USER_SHARES[[a,1] [b,2]]", "USER_SHARES[[a,2] [b,1]]"],
-        ),
-        ("'a,b',c", ["'a,b'", "c"]),
-    ],
-)
-def test_values_are_parted_outside_brackets(text: str, parts: list[str]) -> None:
-    assert split_values(text) == parts
 
 
 POOLS = """
