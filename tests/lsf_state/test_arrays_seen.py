@@ -70,3 +70,34 @@ def test_a_listing_that_only_counts_is_refused(tmp_path: Path) -> None:
     code, out = _imported(tmp_path, f"{head}\n123  a[1-10]  u  10 9 1 0 0 0 0 0\n")
     assert code
     assert "is output of bjobs -A, which only counts the elements" in out
+
+
+@pytest.mark.parametrize(
+    ("second", "third", "named"), [("%3", "%2", True), ("%2", "%2", False), ("", "%2", False)]
+)
+@pytest.mark.parametrize("runs", [False, True])
+def test_different_limits_of_one_array_take_the_proof_of_its_elements(
+    tmp_path: Path, second: str, third: str, runs: bool, named: bool
+) -> None:
+    """Either limit may hold: nothing is proved of its elements, and nothing impossible."""
+    limits = ["%2", second, third]
+    records: list[dict[str, str]] = [
+        {"JOBID": "101", "JOBINDEX": str(n), "JOB_NAME": f"a[1-10]{limit}", "STAT": "PEND"}
+        for n, limit in enumerate(limits, start=1)
+    ]
+    if runs:
+        records[1] |= _RUNS
+    records.append({"JOBID": "7", "JOB_NAME": "b", "STAT": "PEND"})
+    rows = [{**_USUAL, **record} for record in records]
+    code, text = _imported(tmp_path, json.dumps({"COMMAND": "bjobs", "RECORDS": rows}))
+    assert code == 0
+    instance = sw.loads(text)
+    told = [item for item in instance.omissions if "which limit array 101 has" in item.what]
+    assert bool(told) == named
+    touched = {name for item in told for name in item.jobs or ()}
+    of_array = {job.id for job in instance.pending if job.array_id == "101"}
+    assert touched == (of_array if named else set())
+    assert all("%2 and %3" in item.what and item.lifts for item in told)
+    planned = sw.plan(instance, "optimal")
+    assert all(planned[name].proved != named for name in of_array)
+    assert planned["7"].proved or named

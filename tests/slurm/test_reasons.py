@@ -419,3 +419,15 @@ def test_enforced_limits_that_no_listing_has_take_the_proof(
     problem = slurm_snapshot(NOW, texts)
     assert sorted(item.what for item in problem.omissions if "listing" in item.what) == named
     assert plan(problem)["2"].proved is not bool(named)
+
+
+@pytest.mark.parametrize(("limit", "named"), [(2, False), (3, True)])
+def test_different_limits_of_one_array_are_named(limit: int, named: bool) -> None:
+    more = "ArrayJobId=10 ArrayTaskId={} ArrayTaskThrottle={}"
+    found = made(
+        job(10, "Priority", more.format("1-3", 2)) + job(11, "Priority", more.format("4", limit))
+    )
+    told = [item for item in found.omissions if "which limit array 10 has" in item.what]
+    assert bool(told) == named
+    ids = tuple(f"10[{task}]" for task in range(1, 5))
+    assert all(sorted(item.jobs or ()) == list(ids) for item in told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -58,6 +58,7 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
             Problem(finding.message, path=path_text(finding.place)) for finding in fatal
         )
     _tell_overdue(instance, notes)
+    _tell_array_limits(instance, notes)
     return from_document(to_document(instance))
 
 
@@ -73,6 +74,22 @@ def _tell_overdue(instance: Instance, notes: Remarks) -> None:
         hosts = {name for allocation in late.values() for name in allocation}
         text = f"when jobs that should have finished ({some(list(late))}) release their hosts"
         notes.touch(text, count=len(late), hosts=sorted(hosts))
+
+
+def _tell_array_limits(instance: Instance, notes: Remarks) -> None:
+    """Note the pending elements of arrays whose elements have different limits."""
+    limits: defaultdict[str, set[int]] = defaultdict(set)
+    waiting: defaultdict[str, list[str]] = defaultdict(list)
+    for job in instance.present_jobs:
+        if job.array_id and job.array_limit:
+            limits[job.array_id].add(job.array_limit)
+    for job in instance.pending:
+        waiting[job.array_id or ""].append(job.id)
+    for array, found in limits.items():
+        if len(found) > 1 and waiting[array]:
+            shown = " and ".join(f"%{limit}" for limit in sorted(found))
+            text = f"which limit array {array} has: its elements are listed with {shown}"
+            notes.touch(text, waiting[array], mark="fit")
 
 
 def _fatal(instance: Instance) -> list[Finding]:
