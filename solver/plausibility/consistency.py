@@ -34,6 +34,7 @@ from ...model.sources.lsf_state.limits import SeenLimit
 from ...model.sources.lsf_state.seen import Seen
 from ..availability.demand import Windows
 from ..fairshare.dispatch_order import order_policy
+from ..pending_reasons import counted
 from ..resolve import Resolver
 from ..rules.eligibility import InitialSituation
 from .gate import of_lsf, unexplained
@@ -333,8 +334,8 @@ def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
             least, most = _held_of(row, what, seen, groups, instance.cluster)
             if not least <= row.used[what] <= most:
                 yield Omission(
-                    f"limit {row.name} has {row.used[what]:g} {what} in use, the jobs that were "
-                    f"read use {least}",
+                    f"limit {row.name} has {counted(int(row.used[what]), what[:-1])} in use, but "
+                    f"the listed jobs use {least}",
                     where="blimits",
                     queues=row.consumers.get("queues", ()),
                     users=row.consumers.get("users", ()),
