@@ -97,30 +97,6 @@ def test_an_etag_belongs_to_one_viewer() -> None:
     assert "x-user" in found[0].headers["vary"].split(", ")
 
 
-def test_rows_are_filtered(quiet: Lab) -> None:
-    jobs = joint_wins().pending
-    found = get(quiet.app, f"/jobs?user={jobs[0].user}&queue=nowhere").data
-    assert (found["jobs"], found["total"]) == ([], len(jobs))
-    assert len(get(quiet.app, f"/jobs?user={jobs[0].user}").data["jobs"]) == len(jobs)
-
-
-def test_one_job_and_one_that_is_gone(quiet: Lab) -> None:
-    found = get(quiet.app, "/jobs/large").data
-    assert (found["position"], found["of"]) == (2, 2)
-    assert found["lines"][0].startswith("job large starts 11:00 as configured")
-    assert {host["host"] for host in found["place"]} == {"a1", "a2"}
-    (jobs,) = {tuple(i["job"] for i in h["jobs"] if i["job"] == "large") for h in found["place"]}
-    assert jobs == ("large",)
-    assert [move["as_configured"] for move in found["moves"]] == [7200]
-    gone = get(quiet.app, "/jobs/9%2F9")
-    assert (gone.status, gone.data["error"][:22]) == (404, "this job is not pendin")
-    assert (gone.data["run"], gone.data["moves"], gone.data["history"]) == (None, [], [])
-    of_page = get(quiet.app, "/jobs/9%2F9?left=true")
-    assert (of_page.status, of_page.data) == (200, gone.data), "a browser logs every 404"
-    dashed = {host["host"] for host in found["place"] if host["could_start"]}
-    assert dashed == set(found["outlook"]["possible_on"])
-
-
 def after(state: Instance, seconds: int, *, starts: str = "", ends: str = "") -> Instance:
     """A later state, in which a pending job has started on its first host, or a run has ended."""
     jobs = {job.id: job for job in state.pending}
@@ -260,10 +236,6 @@ def test_a_request_that_means_nothing_is_told(
     found = get(quiet.app, path)
     assert found.status == status
     assert found.data["error"].startswith(message)
-
-
-def test_yes_asks_for_the_explanation(asking: Lab) -> None:
-    assert "explanation" in get(asking.app, "/jobs/large?explain=yes").data
 
 
 HOSTILE: dict[str, Any] = {

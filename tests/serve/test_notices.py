@@ -138,20 +138,6 @@ def test_failures_are_bounded_and_told_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert notifier.lost == 5, "of two moved starts one waits"
 
 
-def test_a_job_that_is_due_in_each_state_has_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that the scheduler does not start although it could is no news at every poll."""
-    monkeypatch.setattr(notices, "MAX_WAITING", 0)
-    first = replace(full(), running=(), pending=full().pending[:1])
-    here = lab(first, replace(first, now=600))
-    notifier = Notifier(lambda lines: None, lambda text: None)
-    here.service.board.listen(notifier)
-    here.poll()
-    moves = get(here.app, "/jobs/1").data["moves"]
-    assert [move["as_configured"] for move in moves] == [600, 0]
-    assert notifier.lost == 0, "each line is lost here, and there is none"
-    assert b"<entry>" not in get(here.app, "/feed.atom").body
-
-
 def test_the_feed_has_the_moved_starts_that_a_viewer_may_see() -> None:
     first, second = states()
     left = replace(second, now=900, pending=second.pending[1:])

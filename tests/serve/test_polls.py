@@ -12,12 +12,10 @@ import slotwise as sw
 from asgi_client import get
 from serve.service_lab import Scripted, joint_wins, lab
 from slotwise import Host, Instance, Job, RunningJob
-from slotwise.cli.serve.board import Board
-from slotwise.cli.serve.command import Journal
 from slotwise.cli.serve.living import LivingCluster, living_cluster
 from slotwise.cli.serve.planning import WHOLE_EVERY
 from slotwise.cli.serve.poller import LONGEST_WAIT, Breaker
-from slotwise.cli.serve.polls import Polled, SnapshotFolder, state_source
+from slotwise.cli.serve.polls import SnapshotFolder, state_source
 from slotwise.cli.source import Source
 from slotwise.model.errors import InputError
 from slotwise.solver.outlook.outlook import StepLimits, outlook
@@ -152,21 +150,6 @@ def test_changes_and_their_reasons() -> None:
     assert rows["2"]["kind"] == "earlier", "a start that is where it was keeps its last change"
     moves = get(here.app, "/jobs/2").data["moves"]
     assert [move["as_configured"] for move in moves] == [4200, 10800]
-
-
-def test_dates_of_snapshots_with_clocks_of_their_own_agree() -> None:
-    """Each snapshot counts from its own second 0; starts are compared on one clock."""
-    first = full()
-    later = replace(
-        first,
-        origin="2026-03-02T09:10:00+00:00",
-        running=(RunningJob(first.running[0].job, -600, {"a": 2}),),
-    )
-    here = lab(first, later)
-    here.poll()
-    row = get(here.app, "/jobs").data["jobs"][0]
-    assert row["changed"] is None
-    assert row["as_configured_time"] == "2026-03-02T11:00:00+00:00"
 
 
 def test_jobs_that_are_not_planned_yet_keep_their_starts() -> None:
@@ -329,22 +312,3 @@ def test_an_example_without_pending_jobs_lives_too() -> None:
     found, _ = cluster.read()
     assert found.now == empty.now + 86_400
     assert found.running
-
-
-def test_the_journal_has_each_problem_once() -> None:
-    """Of a cluster that cannot be read, the end too; a cleared one is not repeated."""
-    lines: list[str] = []
-    board = Board()
-    board.listen(Journal(lines.append))
-    for _ in range(2):
-        board.failed("bjobs: gave no answer", 1)
-    board.polled(Polled(1, joint_wins(), (), 1000.0), same=False)
-    for _ in range(2):
-        board.unplanned("the disk is full")
-    board.failed("bjobs: no such command", 1)
-    assert lines == [
-        "the cluster cannot be read: bjobs: gave no answer",
-        "the cluster is read again",
-        "a state could not be planned or stored: the disk is full",
-        "the cluster cannot be read: bjobs: no such command",
-    ]

@@ -31,48 +31,6 @@ def times(store: Store, name: str = "1") -> list[int]:
     return [item.at - NOON for one in store.history(name) for item in one.estimates]
 
 
-def test_a_row_is_kept_only_if_an_estimate_changed(store: Store):
-    """A change is a minute and 2 % of the time that is left, against the kept row."""
-    one = job(as_configured=NOON + 7200, likely=NOON + 3600)
-    assert store.record(poll(0, one)).kept == 1
-    assert store.record(poll(10, one)).kept == 0
-    assert store.record(poll(20, replace(one, likely=NOON + 3659))).kept == 0
-    assert store.record(poll(30, replace(one, as_configured=NOON + 7330))).kept == 0  # below 2 %
-    assert store.record(poll(40, replace(one, likely=NOON + 3718))).kept == 1  # from the kept row
-    assert store.record(poll(50, replace(one, likely=None))).kept == 1
-    assert store.record(poll(60, replace(one, likely=None, printed=NOON + 9))).kept == 1
-    assert times(store) == [0, 40, 50, 60]
-
-
-def test_a_poll_without_answers_leaves_the_estimates_as_they_are(store: Store):
-    store.record(poll(0, job(likely=NOON + 600)))
-    assert store.record(poll(0, replace(job(), examined=False))).kept == 0
-    assert store.record(poll(10, replace(job(), examined=False))).kept == 0
-    assert store.record(poll(20, job())).kept == 1  # now it has none
-    starts = [item.starts["likely"] for item in store.history("1")[0].estimates]
-    assert starts == [NOON + 600, None]
-
-
-def test_creeping_changes_are_kept_in_the_end(store: Store):
-    for step in range(10):
-        store.record(poll(step, job(likely=NOON + 600 + 30 * step)))
-    assert times(store) == [0, 2, 4, 6, 8]
-
-
-def test_starts_and_departures_come_from_the_next_polls(store: Store):
-    store.record(poll(0, job("1"), job("2"), job("3")))
-    found = store.record(poll(60, job("3"), running={("1", NOON - 600): NOON + 45}))
-    assert found.started == {("1", NOON - 600): NOON + 45}
-    assert found.vanished == (("2", NOON - 600),)
-    store.record(poll(120, job("3")))
-    said = {name: store.history(name)[0] for name in "123"}
-    assert [(said[n].state, said[n].started, said[n].finished) for n in "123"] == [
-        ("finished", NOON + 45, NOON + 120),
-        ("gone", None, NOON + 60),
-        ("pending", None, None),
-    ]
-
-
 def test_jobs_that_one_poll_did_not_list_come_back(store: Store):
     """A listing may be partial; nothing is lost, and no run is counted twice."""
     keys = [(name, NOON - 600) for name in "1234"]
@@ -197,28 +155,6 @@ def test_no_state_is_lost_by_a_clock_that_jumps(
             assert [(item.at, item.starts) for item in now[: len(kept)]] == kept
             before[name] = [(item.at, item.starts) for item in now]
     store.close()
-
-
-def test_a_clock_that_was_wrong_for_one_poll_does_not_count_in_the_score(store: Store):
-    """The first estimate of each job is that of the first sound clock; nothing is pruned."""
-    store.keep = 86400
-    store.record(poll(YEAR, job("1", likely=NOON + YEAR + 50), job("2", likely=NOON + YEAR)))
-    store.record(poll(10, job("1", likely=NOON + 60), job("2", likely=NOON + 60)))
-    store.record(poll(-YEAR, job("1", likely=NOON - YEAR), job("2", likely=NOON - YEAR)))
-    store.record(poll(90, running={(name, NOON - 600): NOON + 80 for name in "12"}))
-    found = [(item.at - NOON, item.starts["likely"]) for item in store.first_estimates("likely")]
-    assert found == [(10, NOON + 60)] * 2
-
-
-def test_jobs_that_are_gone_outlive_a_clock_ahead(store: Store):
-    store.keep = 86400
-    store.record(poll(0, job("1")))
-    store.record(poll(5000, job("2")))
-    for second in range(YEAR, YEAR + 3000, 60):
-        store.record(poll(second, job("2")))
-    store.record(poll(5010, job("2")))
-    store.record(poll(5020, job("2")))
-    assert store.history("1")[0].state == "gone"
 
 
 def test_prune_keeps_what_is_alive_and_what_is_new(store: Store):
