@@ -108,7 +108,8 @@ def _tell_of_other_parameters(
         what = f"{name} ({where}): {reason}"
         if not concerned.is_of_option:
             notes.append(f"answers may differ because of {what}")
-        notes.omissions.append(Omission(what, changes=concerned.changes, **concerned.scope))
+        scope: dict[str, Any] = {**concerned.scope}
+        notes.omissions.append(Omission(what, changes=concerned.changes, **scope))
 
 
 def merged_queues(
