@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..model.display import data_of
 from ..model.errors import InputError
 from ..model.escaping import printable
 from .declare import argument, command, option, taking
@@ -225,13 +226,7 @@ def _record(answer: ResreqAnswer) -> dict[str, object]:
         lists = [list(trial.hosts) for trial in answer.trials]
         hosts = lists if answer.trials[0].part else lists[0]
     several = [{"normal": text, "delay": delay} for text, delay in answer.alternatives]
-    record = {
-        "valid": answer.valid,
-        "message": answer.message,
-        "position": answer.position,
-        "normal": answer.normal,
-        "hosts": hosts,
-    }
+    record = data_of(answer, "valid message position normal") | {"hosts": hosts}
     return record | ({"alternatives": several} if several else {})
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 from inspect import signature
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -100,16 +101,32 @@ def with_stamps(
 def data_of(item: object, names: str, origin: str | None = None) -> dict[str, Any]:
     """Return attributes of an object as data for JSON, those of objects in it by their `to_dict`.
 
-    names: attributes parted by blanks; ``key=attribute`` if the key has another name, ``name?`` if
-    an empty value is omitted.
+    names: attributes parted by blanks; ``key=attribute`` if the key has another name, also with
+    dots; ``name?`` if an empty value is omitted.
     """
     found: dict[str, Any] = {}
     for word in names.split():
         key, _, attribute = word.removesuffix("?").partition("=")
-        value = _as_data(getattr(item, attribute or key), origin)
+        value = _as_data(attrgetter(attribute or key)(item), origin)
         if value or not word.endswith("?"):
             found[key] = value
     return found
+
+
+class AsData:
+    """An object whose attributes are its data for JSON."""
+
+    __slots__ = ()
+    #: The attributes in the form of :func:`data_of`; "": all fields.
+    DATA: ClassVar[str] = ""
+    #: Keys of times in seconds from the origin.
+    STAMPED: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self, origin: str | None = None) -> dict[str, Any]:
+        """Return plain data for JSON; with an origin, times have ISO stamps."""
+        item: Any = self
+        found = data_of(item, self.DATA, origin) if self.DATA else asdict(item)
+        return with_stamps(found, origin, self.STAMPED)
 
 
 def _as_data(value: Any, origin: str | None) -> Any:

@@ -14,9 +14,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from .display import duration_text
+from .display import AsData, duration_text
 
 
 class Pending(Enum):
@@ -147,7 +147,7 @@ class Seconds(float):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(AsData):
     """A pending reason with its details; :func:`bjobs_text`, :func:`sentence` and :func:`over`
     write it.
     """
@@ -209,9 +209,7 @@ class Reason:
             return LOAD_WORDS.get(self.resource, own)
         return self.kind.words.format(self.resource)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, with LSF's text."""
-        return {"number": self.kind.number, "reason": self.words, "hosts": list(self.hosts)}
+    DATA = "number=kind.number reason=words hosts"
 
 
 def bjobs_text(reason: Reason, *, counted: bool = False) -> str:

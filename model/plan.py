@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from .display import (
     DAY,
+    AsData,
     WrittenTimes,
     data_of,
     duration_text,
@@ -209,6 +210,11 @@ class PlannedArray(PlannedJob):
     #: Elements in order of index.
     elements: tuple[PlannedJob, ...] = ()
 
+    def starts(self, origin: str | None) -> dict[str, Any]:
+        """Return the starts of the first, middle and last element; with an origin, ISO stamps."""
+        names = "first=first.start middle=middle.start last=last.start"
+        return with_stamps(data_of(self, names), origin, ("first", "middle", "last"))
+
     @classmethod
     def of(cls, array: str, elements: Sequence[PlannedJob]) -> PlannedArray:
         """Return the array of one or more elements."""
@@ -272,7 +278,7 @@ def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> Mis
 
 
 @dataclass(frozen=True, slots=True)
-class PlanChange:
+class PlanChange(AsData):
     """Difference between two successive plans for one pending job, with the event that caused
     it.
     """
@@ -307,9 +313,7 @@ class PlanChange:
             what = f"moves to {allocation_text(self.on)}"
         return f"job {self.job} {what}: {self.because}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan change as JSON-compatible data."""
-        return data_of(self, "job was start moved was_on on because")
+    DATA = "job was start moved was_on on because"
 
 
 class _Indexed:

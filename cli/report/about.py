@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ...model.display import WrittenTimes, duration_text, smallest_difference
+from ...model.display import AsData, WrittenTimes, duration_text, smallest_difference
 from ...model.duration import expected_duration
 from ...model.escaping import html_text
 from ...model.instance import Instance
@@ -134,7 +134,7 @@ class Help:
 
 
 @dataclass(frozen=True, slots=True)
-class JobText:
+class JobText(AsData):
     """The detail of a job."""
 
     facts: str
@@ -149,10 +149,6 @@ class JobText:
     more: str
     #: LSF terms used in these texts, each with its meaning.
     words: tuple[tuple[str, str], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import HOUR, short_clock_text
+from ...model.display import HOUR, data_of, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.omissions import sentences
@@ -463,8 +463,7 @@ def as_records(report: Report) -> dict[str, Any]:
             for view, found in zip(report.views, charts, strict=True)
         ],
         "comparison": None if report.comparison is None else report.comparison.to_dict(MAX_JOBS),
-        "plan": None if report.plan is None else report.plan.to_dict(),
-        "advice": {job: found.to_dict() for job, found in report.advice.items()},
+        **data_of(report, "plan advice"),
         "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
         "metrics": dict(report.metrics),
         "records": list(report.jobs),
@@ -481,10 +480,7 @@ def _jobs(report: Report) -> list[dict[str, Any]]:
     states += [(job, "future") for job in instance.future]
     return [
         {
-            "id": job.id,
-            "user": job.user,
-            "queue": job.queue,
-            "slots": job.slots,
+            **data_of(job, "id user queue slots"),
             "state": state,
             "submit": job.submit,
             "duration": expected_duration(instance, job),

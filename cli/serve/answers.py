@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ...model.display import DAY, clock_text, iso_time
+from ...model.display import DAY, clock_text, data_of, iso_time
 from ...model.duration import expected_finish, two_cycles
 from ...model.formats.submit import UNNAMED
 from ...model.job import NO_RUN_LIMIT
@@ -194,10 +194,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     """Return a pending job with its predicted starts; times in seconds of the instance."""
     job, planned = row.job, row.planned
     found: dict[str, Any] = {
-        "job": job.id,
-        "user": job.user,
-        "queue": job.queue,
-        "slots": job.slots,
+        **data_of(job, "job=id user queue slots"),
         **_times({"submit": job.submit}, instance),
         "state": "not examined" if planned is None else planned.listed.state,
         "of_earlier_state": row.of_earlier_state,
@@ -206,17 +203,12 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
         return found
     found["possible_of_earlier_state"] = planned.possible_of != row.newest
     predicted = planned.predicted
-    times: dict[str, int | None] = {
-        "as_configured": predicted.as_configured,
-        "possible": predicted.possible,
-        "estimate": predicted.estimate,
-    }
+    times: dict[str, int | None] = data_of(predicted, "as_configured possible estimate")
     if planned.likely is not None:
         times |= times_of(planned.likely)
     found |= _times(shifted(times, planned.zero - zero_of(instance)), instance)
     found |= {
-        "proved": predicted.proved,
-        "earlier_by": predicted.earlier_by,
+        **data_of(predicted, "proved earlier_by"),
         "no_earlier": _no_earlier(planned),
         "waits_for": short_reason(planned.listed.waits_for),
         "reason": planned.listed.waits_for,
@@ -238,13 +230,8 @@ def _no_earlier(planned: PlannedRow) -> str:
 def _change_record(change: RowChange | None, instance: Instance) -> dict[str, Any] | None:
     if change is None:
         return None
-    return {
-        "kind": change.kind,
-        "by": change.by,
-        "because": change.because,
-        "text": change.text,
-        **_times({"at": change.at - zero_of(instance)}, instance),
-    }
+    at = _times({"at": change.at - zero_of(instance)}, instance)
+    return data_of(change, "kind by because text") | at
 
 
 def _times(times: Mapping[str, int | None], instance: Instance) -> dict[str, Any]:
@@ -310,10 +297,7 @@ def moved_record(
     """Return a move of a job's start as configured, to this one."""
     starts = {"before": change.before, "as_configured": start}
     return {
-        "job": planned.listed.job,
-        "user": planned.listed.user,
-        "queue": planned.listed.queue,
-        "slots": planned.listed.slots,
+        **data_of(planned.listed, "job user queue slots"),
         **(_change_record(change, instance) or {}),
         **_times(shifted(starts, -zero_of(instance)), instance),
     }
@@ -340,13 +324,8 @@ def left_record(
             "started": run.start,
             "until": expected_finish(instance, run),
         }
-        found["run"] = {
-            "user": run.job.user,
-            "queue": run.job.queue,
-            "slots": run.slots,
-            "on": dict(run.allocation),
-            **_times(times, instance),
-        }
+        names = "user=job.user queue=job.queue slots on=allocation"
+        found["run"] = data_of(run, names) | _times(times, instance)
     if planned is not None and viewer.sees(planned.listed.user):
         found["moves"] = moves_record(planned, instance)
     return found

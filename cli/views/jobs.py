@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...model.display import clock_text, wall_clock, with_stamps
+from ...model.display import clock_text, data_of, wall_clock, with_stamps
 from ...model.duration import granted_run_limit, last_start
 from ...model.job import ArraySpec, Job, ranges_of
 from ...model.pending import bjobs_text
@@ -230,23 +230,15 @@ def _ended_record(snapshot: Snapshot, item: JobRecord) -> dict[str, Any]:
 
 def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
     """Return the record of a job; times in seconds, memory in MB."""
+    reserved = "reserved_slots=slots reserved_memory=memory reserved_since=since"
     return {
-        "job": job.id,
-        "user": job.user,
+        **data_of(job, "job=id user"),
         "status": status,
-        "queue": job.queue,
-        "slots": job.slots,
-        "submit": job.submit,
+        **data_of(job, "queue slots submit"),
         "start": None,
         "end": None,
         "hosts": {},
-        "reserved_slots": dict(waiting.slots),
-        "reserved_memory": dict(waiting.memory),
-        "reserved_since": waiting.since,
-        "estimate": waiting.estimate,
-        "allocation": dict(waiting.allocation),
-        "reason": waiting.reason,
-        "reasons": [reason.to_dict() for reason in waiting.reasons],
+        **data_of(waiting, f"{reserved} estimate allocation reason reasons"),
         "cautions": [],
     }
 
@@ -444,10 +436,7 @@ def bjobs_aps(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 def _aps_record(job: Job, value: AbsoluteValue | None) -> dict[str, Any]:
     return {
-        "job": job.id,
-        "user": job.user,
-        "queue": job.queue,
-        "submit": job.submit,
+        **data_of(job, "job=id user queue submit"),
         "aps": None if value is None or value.system is not None else round(value.value, 6),
         "system": None if value is None else value.system,
         "terms": None if value is None else dict(value.terms or {}),
@@ -540,23 +529,12 @@ def _history_record(instance: Instance, item: JobHistory) -> dict[str, Any]:
     """Return a record of a job for JSON or CSV; times in seconds, memory in MB."""
     events = [
         with_stamps(
-            {
-                "time": event.time,
-                "event": event.kind,
-                "slots": dict(event.slots),
-                "memory": dict(event.memory),
-                "reasons": [reason.to_dict() for reason in event.reasons],
-            },
-            instance.origin,
-            ("time",),
+            data_of(event, "time event=kind slots memory reasons"), instance.origin, ("time",)
         )
         for event in item.events
     ]
     return {
-        "job": item.job.id,
-        "user": item.job.user,
-        "queue": item.job.queue,
-        "status": item.status,
+        **data_of(item, "job=job.id user=job.user queue=job.queue status"),
         "seconds": {**item.seconds, "TOTAL": item.total},
         "events": events,
     }

@@ -6,13 +6,13 @@ Times are waits: seconds from the instant of the estimate, infinite if it gives 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...model.display import HOUR, MINUTE
+from ...model.display import HOUR, MINUTE, AsData
 from ...model.workload import Ints
 
 
@@ -37,7 +37,7 @@ LEVELS = tuple(round(level * 0.1, 1) for level in range(1, 10))
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(AsData):
     """Accuracy of one estimator over a group of jobs; times in seconds, shares of 1."""
 
     #: Name of the estimator. In a backtest "by limits", "last two", "history", "forecast" (without
@@ -71,13 +71,9 @@ class Accuracy:
     #: Error that 9 of 10 jobs do not exceed.
     p90_error: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class GroupAccuracy:
+class GroupAccuracy(AsData):
     """Accuracy of all estimators over one group of jobs."""
 
     #: Property that makes the groups: "all", "size", "queue", "horizon".
@@ -90,10 +86,6 @@ class GroupAccuracy:
     mean_wait: float
     #: Accuracy of each estimator over these jobs.
     estimators: tuple[Accuracy, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as data."""
-        return asdict(self)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per estimator."""

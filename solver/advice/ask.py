@@ -237,10 +237,8 @@ def _array_record(answer: Answer) -> dict[str, Any]:
     told = {"elements": answer.elements, "placed": 0 if whole is None else len(whole.elements)}
     if whole is None:
         return told
-    starts = {"first": whole.first, "middle": whole.middle, "last": whole.last}
-    found = {name: item.start for name, item in starts.items()}
-    stamped = with_stamps(found, answer.origin, tuple(starts))
-    return {**told, **stamped, "starts": [item.start for item in whole.elements]}
+    starts = [item.start for item in whole.elements]
+    return {**told, **whole.starts(answer.origin), "starts": starts}
 
 
 @dataclass(frozen=True, slots=True)

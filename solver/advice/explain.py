@@ -24,7 +24,7 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import DAY, WEEK, data_of, duration_text, with_stamps
+from ...model.display import DAY, WEEK, AsData, data_of, duration_text, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.escaping import html_table
@@ -71,7 +71,7 @@ MAX_LINKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ChainLink:
+class ChainLink(AsData):
     """One job of a critical path; the next job waits for its end, or for its start."""
 
     job: str
@@ -80,9 +80,7 @@ class ChainLink:
     #: End in seconds from the origin, None if unknown.
     finish: int | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"job": self.job, "start": self.start, "finish": self.finish}
+    STAMPED = ("start", "finish")
 
 
 #: A time at which something holds, and the job whose start or end that is.
@@ -181,7 +179,7 @@ ASSUMED = (
 
 
 @dataclass(frozen=True, slots=True)
-class LostContest:
+class LostContest(AsData):
     """One level of a share tree at which another account with pending jobs comes first."""
 
     #: Path of the level, ``normal/`` or ``Partition1/group2/``.
@@ -198,9 +196,8 @@ class LostContest:
     #: not within 30 days.
     ahead_from: int | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a JSON object."""
-        return data_of(self, "level=path account priority rival rival_priority ahead_from")
+    DATA = "level=path account priority rival rival_priority ahead_from"
+    STAMPED = ("ahead_from",)
 
 
 def lost_contests(moment: Snapshot, job: Job) -> tuple[LostContest, ...]:
@@ -308,7 +305,7 @@ MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(AsData):
     """An obstacle that keeps the job from starting at every instant from `first` to before
     `until`.
     """
@@ -320,6 +317,9 @@ class Obstacle:
     reason: str
     #: Number of instants examined; free resources do not change between them.
     instants: int
+
+    DATA = "from=first until reason"
+    STAMPED = ("from", "until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,53 +547,31 @@ class Explanation(OneLine):
         """Return the explanation as a JSON object; times in seconds from the origin, also as ISO
         stamps.
         """
+        chain = "critical_path=chain" if self.answer.job.dependency else ""
+        lsf: dict[str, Any] = {}
+        array: dict[str, Any] = {}
+        if self.lsf is not None:
+            said = data_of(self.lsf, "reason start")
+            lsf = {"lsf_says": with_stamps(said, self.origin, ("start",))}
+        if (whole := self.array) is not None:
+            known = {"array": whole.job, "elements": len(whole.elements)}
+            array = {"array": known | whole.starts(self.origin)}
         found = {
-            **data_of(self, "now origin"),
-            "job": self.answer.job.id,
-            "method": self.method,
+            **data_of(self, "now origin job=answer.job.id method"),
             **data_of(self.answer, "start finish allocation proved waits_for"),
-            **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
-            "requirement": list(self.requirement),
-            **({"critical_path": self._chain()} if self.answer.job.dependency else {}),
-            **data_of(self, "pending_reasons=reasons"),
-            "contests": [
-                with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
-                for contest in self.contests
-            ],
-            **({} if self.absolute is None else {"absolute": self.absolute.to_dict()}),
-            **({} if self.multifactor is None else {"multifactor": self.multifactor.to_dict()}),
-            "obstacles": [
-                with_stamps(
-                    {"from": o.first, "until": o.until, "reason": o.reason},
-                    self.origin,
-                    ("from", "until"),
-                )
-                for o in self.obstacles
-            ],
+            **data_of(self, f"outlook? requirement {chain} pending_reasons=reasons", self.origin),
+            **data_of(self, "contests absolute? multifactor? obstacles", self.origin),
             **data_of(self, "suggestions tried", self.origin),
             **({} if self.diagnosis is None else {"configuration": self._remedies(self.diagnosis)}),
-            **({} if self.lsf is None else {"lsf_says": self._lsf_record(self.lsf)}),
+            **lsf,
             **self.answer.unknown(),
-            **({"cut": True} if self.cut else {}),
-            **({} if self.array is None else {"array": self._array(self.array)}),
+            **data_of(self, "cut?"),
+            **array,
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
 
     def _remedies(self, found: Diagnosis) -> list[dict[str, Any]]:
         return [item.to_dict(self.origin) for job in found.jobs for item in job.remedies]
-
-    def _lsf_record(self, said: SaidByLsf) -> dict[str, Any]:
-        record = {"reason": said.reason, "start": said.start}
-        return with_stamps(record, self.origin, ("start",))
-
-    def _array(self, whole: PlannedArray) -> dict[str, Any]:
-        times = {"first": whole.first, "middle": whole.middle, "last": whole.last}
-        record = {name: item.start for name, item in times.items()}
-        stamped = with_stamps(record, self.origin, tuple(times))
-        return {"array": whole.job, "elements": len(whole.elements), **stamped}
-
-    def _chain(self) -> list[dict[str, Any]]:
-        return [with_stamps(i.to_dict(), self.origin, ("start", "finish")) for i in self.chain]
 
     def _repr_html_(self) -> str:
         """Return the explanation as an HTML table for notebooks; times from now."""

@@ -6,10 +6,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
-from ...model.display import MINUTE, duration_text, with_stamps
+from ...model.display import MINUTE, AsData, duration_text
 from ...model.duration import expected_duration, expected_finish, granted_run_limit, two_cycles
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
@@ -231,7 +230,7 @@ MAX_OF_A_KIND = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(AsData):
     """A change under which the job starts earlier, found by planning it again."""
 
     #: Change to make.
@@ -242,12 +241,7 @@ class Suggestion:
     gain: int | None
     allocation: dict[str, int]
 
-    def to_dict(self, origin: str | None) -> dict[str, Any]:
-        """Return the fields as a JSON object, start in seconds; with an origin also an ISO
-        stamp.
-        """
-        found = {"change": self.change, "start": self.start, "gain": self.gain}
-        return with_stamps({**found, "allocation": self.allocation}, origin, ("start",))
+    STAMPED = ("start",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from ...model.display import MINUTE, data_of, duration_text, some, with_stamps
+from ...model.display import MINUTE, AsData, data_of, duration_text, some, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, Problem, wrong_clock
 from ...model.instance import Instance
@@ -226,7 +226,7 @@ _MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(AsData):
     """One reason why a job started at another time than estimated."""
 
     why: Why
@@ -235,9 +235,7 @@ class Cause:
     #: Ids of the jobs whose behaviour it is, the most relevant first.
     jobs: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as data."""
-        return {"why": self.why, "seconds": self.seconds, "jobs": list(self.jobs)}
+    DATA = "why seconds jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,12 +300,9 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as data, fit for JSON."""
-        return {
-            **data_of(self, "now origin last jobs", self.origin),
-            "accuracy": [item.to_dict() for item in self.accuracies().values()],
-            "remarks": list(self.remarks),
-            "cut": self.is_partial,
-        }
+        accuracy = [item.to_dict() for item in self.accuracies().values()]
+        found = data_of(self, "now origin last jobs", self.origin) | {"accuracy": accuracy}
+        return found | data_of(self, "remarks cut=is_partial")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from ...model.absolute_priority import StatedPriority
+from ...model.display import data_of
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job, array_of, running_limits
@@ -110,15 +111,10 @@ class StartAnswer:
 
     def unknown(self) -> dict[str, Any]:
         """Return additional plain data: the reason of a missing start, a limit, an exact fit."""
-        word: dict[str, Any] = {"missing": self.missing} if self.start is None else {}
-        fit: dict[str, Any] = {"exact_fit": self.exact_fit} if self.exact_fit else {}
-        if self.proved_if:
-            fit["proved_if"] = list(self.proved_if)
+        word = data_of(self, "missing") if self.start is None else {}
         if self.earliest_known is not None:
             word["at_the_earliest"] = self.earliest_known
-        omitted = [item.to_dict() for item in self.omissions]
-        said = {"omissions": omitted} if omitted else {}
-        return {**word, **fit, **said, **({"cut": True} if self.cut else {})}
+        return word | data_of(self, "exact_fit? proved_if? omissions? cut?")
 
 
 def stated_by(outlook: JobOutlook, answer: StartAnswer) -> StartAnswer:

@@ -6,13 +6,14 @@ Each measure is defined here, with its source; docs/replay.md explains them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.display import AsData
 from ...model.errors import InputError, UnknownNameError
 from ...model.workload import Ints
 from ..scheduler.metrics import SHORT, bounded_slowdown
@@ -58,7 +59,7 @@ class Measuring:
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(AsData):
     """Metrics of a replay; waits and spans in seconds, percentiles interpolated linearly.
 
     `…_low` and `…_high` limit a 95 % interval by batch means (Law and Kelton 2000, 9.5), None with
@@ -101,10 +102,6 @@ class Metrics:
     delayed_share: float
     #: Mean over all jobs of the seconds waited beyond those of strict FCFS, 0 for less.
     mean_delay: float
-
-    def to_dict(self) -> dict[str, int | float | None]:
-        """Return the metrics by name, in the order of the fields."""
-        return asdict(self)
 
 
 #: Names of the metrics in the order of a table.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ...model.display import data_of
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.job_table import OneLine
@@ -132,19 +133,12 @@ class ReplayResult(OneLine):
 
         If some job follows another, `effective_submit` is the last column.
         """
-        log = self.workload
-        later = {} if log.preceding is None else {"effective_submit": self.arrival}
-        return {
-            "job": log.job,
-            "submit": log.submit,
-            "start": self.start,
-            "end": self.end,
-            "procs": log.procs,
-            "req_time": log.req_time,
-            "run_time": log.run_time,
-            "wait": self.wait,
-            **later,
-        }
+        names = (
+            "job=workload.job submit=workload.submit start end procs=workload.procs "
+            "req_time=workload.req_time run_time=workload.run_time wait"
+        )
+        later = "" if self.workload.preceding is None else " effective_submit=arrival"
+        return data_of(self, names + later)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame, one row per job."""

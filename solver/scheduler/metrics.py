@@ -11,17 +11,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import nsmallest
 from itertools import pairwise
 from operator import mul
-from typing import Any
 
 import numpy as np
 
 from ...model.changes import Change
 from ...model.compact import IntTable
+from ...model.display import AsData
 from ...model.instance import Instance
 from ..availability.resources import FloatArray, IntArray
 from .job_state import FUTURE
@@ -37,7 +37,7 @@ CLOSE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class WaitComparison:
+class WaitComparison(AsData):
     """The jobs of one queue ("" for all queues) that started both in the log and in the simulation.
 
     Times in seconds. error: simulated start less recorded start, so positive is late; its quantiles
@@ -67,10 +67,6 @@ class WaitComparison:
     #: Mean absolute error of the first estimates against the recorded starts (seconds), None if
     #: there is no estimate.
     estimate_mean_absolute_error: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 def compare_waits(
@@ -339,7 +335,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopMetrics:
+class LoopMetrics(AsData):
     """The metrics of a simulation in seconds, None if there is nothing to measure; percentiles
     interpolate.
     """
@@ -396,10 +392,6 @@ class LoopMetrics:
     predictions: dict[str, Prediction]
     #: Predictions by method, of estimates made by the first cycle after the submission alone.
     predictions_at_submission: dict[str, Prediction]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; predictions by method."""
-        return asdict(self)
 
 
 def measure(result: Simulation) -> LoopMetrics:

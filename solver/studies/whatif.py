@@ -383,11 +383,7 @@ def _plain(variant: ComparedVariant) -> dict[str, Any]:
         },
         "groups": [
             {
-                "kind": group.kind,
-                "group": group.name,
-                "jobs": group.jobs,
-                "today": group.today,
-                "value": group.then,
+                **data_of(group, "kind group=name jobs today value=then"),
                 **asdict(group.difference),
                 "clear": group.difference.clear,
             }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from ....model.display import data_of, duration_text, some, wall_clock, with_stamps
+from ....model.display import AsData, data_of, duration_text, some, wall_clock, with_stamps
 from ....model.escaping import html_table
 from ....model.instance import Instance
 from ....model.job_table import JobTable
@@ -21,7 +21,7 @@ from .probes import IN_LINE, OF_THE_JOB, ChangedLine, takes_effect
 
 
 @dataclass(frozen=True, slots=True)
-class WaitChange:
+class WaitChange(AsData):
     """A pending job under a remedy.
 
     change: seconds that it waits longer, below 0 sooner; None if one of the two is never.
@@ -39,9 +39,7 @@ class WaitChange:
         """Return the additional seconds of waiting, or None if one of the starts is never."""
         return None if self.today is None or self.then is None else self.then - self.today
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a JSON object."""
-        return data_of(self, "job slots simulated=today then change")
+    DATA = "job slots simulated=today then change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,9 @@ class RemedyCost:
         """Return the fields as a JSON object."""
         record = data_of(
             self,
-            "other_jobs=jobs mean_wait_change=mean_wait slot_hours wait_longer=longer",
+            "other_jobs=jobs mean_wait_change=mean_wait slot_hours wait_longer=longer "
+            "wait_less=sooner never_start=lost start_only_then=won start_neither_way=neither",
         )
-        record["wait_less"] = [item.to_dict() for item in self.sooner]
-        record |= data_of(self, "never_start=lost start_only_then=won start_neither_way=neither")
         if self.lost:
             record["mean_wait_change"] = None
         return record | (data_of(self, "begin_anew work_lost") if self.begin_anew else {})
@@ -192,11 +189,9 @@ class WaitingJob:
         likely = {} if self.likely is None else dict(times_of(self.likely))
         names = (
             "job slots user queue submit starves state condition simulated earliest proved free_by "
-            "excess allocation"
+            "excess allocation passed_by overtaken cause"
         )
-        changes = data_of(self, "remedies too_little", origin)
-        record = data_of(self, names) | {"passed_by": list(self.passed_by)}
-        record |= data_of(self, "overtaken cause") | likely | changes
+        record = data_of(self, names) | likely | data_of(self, "remedies too_little", origin)
         return with_stamps(record, origin, ("submit", "simulated", "earliest", *likely))
 
 
