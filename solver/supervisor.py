@@ -17,7 +17,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 def main() -> None:
     """Run the words of the command line; the first is the file of the program's input."""
-    _adopt_orphans()
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     # A handler, so that the end of a child interrupts the wait below.
     ended, told = os.pipe()
     os.set_blocking(told, False)
@@ -89,13 +92,6 @@ def _children() -> list[int]:
         except (OSError, ValueError, IndexError):
             continue
     return found
-
-
-def _adopt_orphans() -> None:
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 if __name__ == "__main__":

@@ -110,14 +110,9 @@ def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> 
         firsts.setdefault(item.number, item)
     compared = sorted(firsts.values(), key=lambda item: item.started or 0)[-MAX_COMPARED:]
     tables = accuracy_tables(rows, by), reliability(rows)
-    latest = _latest(compared)
+    latest = tuple({item.job: item for item in compared}.values())
     kept = store.estimates_of([item.number for item in latest])
     return Score(store.summary(), *tables, store.calibration(), latest, kept)
-
-
-def _latest(items: Sequence[KeptEstimate]) -> tuple[KeptEstimate, ...]:
-    """Return the estimates without an earlier job of the same id, whose page shows the later."""
-    return tuple({item.job: item for item in items}.values())
 
 
 def estimates_of(kept: Mapping[str, Sequence[KeptEstimate]]) -> Estimates:

@@ -101,7 +101,9 @@ def _interpret(
 ) -> tuple[Instance, tuple[Problem, ...]]:
     if data is None:
         raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
-    _check_jobs(data, source)
+    sections = [data.get(name) for name in _JOBS] if isinstance(data, dict) else []
+    if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
+        raise InputError([Problem(too_many("jobs", "jobs"), source)])
     if isinstance(data, dict):
         data = _with_scripts(data, source)
     if isinstance(data, dict) and data.get("config") is not None:
@@ -111,12 +113,6 @@ def _interpret(
         fatal = [finding for finding in found if not finding.warning]
         raise InputError(_located(fatal, source, lines))
     return instance, _located(found, source, lines) if found else ()
-
-
-def _check_jobs(data: Any, source: str) -> None:
-    sections = [data.get(name) for name in _JOBS] if isinstance(data, dict) else []
-    if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
-        raise InputError([Problem(too_many("jobs", "jobs"), source)])
 
 
 def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:

@@ -211,7 +211,10 @@ class Builder:
         values = [token for token in rest if token.type == "VALUE"]
         phased = any(token.type == "LPAR" for token in rest)
         resource = self._known(name, "duration", "decay")
-        self._note_misspelling(name)
+        # An unknown name may be a misspelled duration or decay.
+        hint = nearest(str(name), ("duration", "decay"))
+        if hint and self._options.vocabulary.kind(canonical(str(name))) is None:
+            self._notes.append(f"{name} is assumed to be a resource{hint}")
         if resource in seen:
             self.fail(name, f"{resource} is given twice in one usage string: give it once")
         seen.add(resource)
@@ -245,12 +248,6 @@ class Builder:
             return "is a string"
         inert = resource in BUILTIN_STATIC or resource in vocabulary.inert
         return "is not consumed by jobs" if kind == "boolean" or inert else ""
-
-    def _note_misspelling(self, name: Token) -> None:
-        """Add a note if an unknown name resembles duration or decay."""
-        hint = nearest(str(name), ("duration", "decay"))
-        if hint and self._options.vocabulary.kind(canonical(str(name))) is None:
-            self._notes.append(f"{name} is assumed to be a resource{hint}")
 
     def _number(self, resource: str, token: Token) -> float:
         number, suffix = self._split(token)
@@ -496,7 +493,8 @@ def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
     slip = _slip(body, position, start)
     if slip is not None:
         return slip
-    token = _piece(body, position)
+    match = re.match(r"\w+|[^\w\s]{1,2}", body[position:])
+    token = match.group() if match else body[position : position + 1]
     name = "the selection" if start in _SELECT else f"{start}[]"
     what = f"{name} cannot be followed by '{token}'" if token else f"{name} is incomplete"
     return ResreqError(
@@ -533,11 +531,6 @@ def _error(what: str, body: str, at: int, token: str, expected: str) -> ResreqEr
 
 def _at_end(error: UnexpectedInput) -> bool:
     return getattr(getattr(error, "token", None), "type", "") == "$END"
-
-
-def _piece(body: str, position: int) -> str:
-    match = re.match(r"\w+|[^\w\s]{1,2}", body[position:])
-    return match.group() if match else body[position : position + 1]
 
 
 def _expected(error: UnexpectedInput, body: str, start: str) -> str:

@@ -387,7 +387,14 @@ class Profile:
             self._hold_hosts(use, allocation, start, end)
         for use in alternative.pool_uses:
             self._hold_pool(use, allocation, start, end)
-        self._hold_rest(alternative, allocation, start, end, whole_hosts)
+        # The rest of hosts that the job has to itself, beyond its own use.
+        capacity = self.table.host_resources[SLOTS].capacity
+        for host in whole_hosts:
+            slots = alternative.host_uses[0]
+            held = allocation.get(host, 0)
+            rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
+            for index in _slots_taken(self.table, alternative) if rest > 0 else ():
+                self._usage(index).add(host, start, end, slots, rest)
         self._note_times(alternative, start, end)
 
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
@@ -408,23 +415,6 @@ class Profile:
             usage.add(host, start, end, use, float(capacity[host]) if per is Per.WHOLE else times)
             if per is Per.JOB:
                 break
-
-    def _hold_rest(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        start: int,
-        end: int,
-        whole_hosts: Iterable[int],
-    ) -> None:
-        """Add the rest of hosts that a job has to itself, beyond its own use."""
-        capacity = self.table.host_resources[SLOTS].capacity
-        for host in whole_hosts:
-            slots = alternative.host_uses[0]
-            held = allocation.get(host, 0)
-            rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
-            for index in _slots_taken(self.table, alternative) if rest > 0 else ():
-                self._usage(index).add(host, start, end, slots, rest)
 
     def _hold_pool(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         mask = self.table.pools[use.index].mask

@@ -103,7 +103,9 @@ def with_justified_claims(
     def claimed(item: PlannedJob) -> PlannedJob:
         rule, jobs = touched.get(item.job, ""), hanging.get(item.job, ())
         if rule or not jobs:
-            return _without_proof(item, rule)
+            if not rule:
+                return item
+            return replace(item, bound=None, proved=False, fallback=item.fallback or NOT_PROVED)
         return _on_condition(problem, item, demands[item.job], jobs)
 
     return replace(
@@ -307,12 +309,6 @@ def _before_all(
         if not behind:
             free.add(job)
     return frozenset(free)
-
-
-def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:
-    if not rule:
-        return item
-    return replace(item, bound=None, proved=False, fallback=item.fallback or NOT_PROVED)
 
 
 #: Note on a plan whose jobs had to be placed again to obey JOB_ACCEPT_INTERVAL.

@@ -625,7 +625,14 @@ def keep_apart(
     if len(intervals) == 1:
         _in_windows(model, choices, new, intervals.pop())
     else:
-        _in_pairs(model, choices, new)
+        for one in new:
+            for other in choices:
+                if one.demand is other.demand or not too_close(one, other):
+                    continue
+                own = _hosts(model, one)
+                for host, used in _hosts(model, other).items():
+                    if host in own:
+                        model.add_bool_or([used.negated(), own[host].negated()])
 
 
 def _in_windows(
@@ -649,19 +656,6 @@ def _in_windows(
         for literals in by_host.values():
             if len(literals) > 1:
                 model.add_at_most_one(literals)
-
-
-def _in_pairs(
-    model: cp_model.CpModel, choices: Sequence[PlacedChoice], new: Sequence[PlacedChoice]
-) -> None:
-    for one in new:
-        for other in choices:
-            if one.demand is other.demand or not too_close(one, other):
-                continue
-            own = _hosts(model, one)
-            for host, used in _hosts(model, other).items():
-                if host in own:
-                    model.add_bool_or([used.negated(), own[host].negated()])
 
 
 def too_close(one: PlacedChoice, other: PlacedChoice) -> bool:

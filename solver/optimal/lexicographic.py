@@ -554,7 +554,8 @@ class _Search:
         begun = demand.begun_at(incumbent.time)
         by = self.probe.decider
         self.settled.append(_FixedJob(begun, incumbent, demand, self._begun, by, looked.open))
-        self._leave_warm(demand, incumbent)
+        if self.warm.get(demand.job.id) != incumbent:
+            self.same_as_warm = False
         return True
 
     def _equal_before(self, demand: Demand) -> _FixedJob | None:
@@ -652,16 +653,13 @@ class _Search:
             self.settled, item.open, item.decider = whole, looked.open, self.probe.decider
             return
         self._take(item.asked, looked)
-        behind = self._behind(item.demand)
+        # The jobs after this one in dispatch order.
+        order = [other.job.id for other in self.problem.demands]
+        behind = self.problem.demands[order.index(item.demand.job.id) + 1 :]
         again = {demand.job.id for demand in behind}
         self.unplaced = [demand for demand in self.unplaced if demand.job.id not in again]
         self.given_up = {job: why for job, why in self.given_up.items() if job not in again}
         self.settle_all(behind, told)
-
-    def _behind(self, demand: Demand) -> Sequence[Demand]:
-        """Return the jobs after `demand` in dispatch order."""
-        order = [other.job.id for other in self.problem.demands]
-        return self.problem.demands[order.index(demand.job.id) + 1 :]
 
     def _incumbent(self, demand: Demand, first: int) -> Start | None:
         """Return a feasible start given the settled jobs; the start of the warm plan while it is
@@ -677,10 +675,6 @@ class _Search:
         if self.same_as_warm and warm is not None and (found is None or warm.time <= found.time):
             return warm
         return found
-
-    def _leave_warm(self, demand: Demand, start: Start) -> None:
-        if self.warm.get(demand.job.id) != start:
-            self.same_as_warm = False
 
     def profile(self) -> Profile:
         """Return the profile of running and settled jobs; cached until settled jobs move."""

@@ -64,7 +64,10 @@ def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
     if job.service_class and not instance.service_classes:
         yield UNLISTED
     if rows is None:
-        yield from _goals(job, instance)
+        # The time-based goals of the class that the job names.
+        for item in instance.service_classes:
+            if item.name == job.service_class and not item.guarantees:
+                yield f"the goals of service class {item.name} ({' '.join(item.goals)})"
         return
     own = rows.members.by_name.get(rows.members.of(job))
     if own is not None and not own.guarantees:
@@ -127,13 +130,6 @@ def on_loans(resolver: Resolver, demand: Demand) -> Demand:
 def _without(alternative: Alternative, pools: set[int]) -> Alternative:
     uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
     return replace(alternative, pool_uses=uses)
-
-
-def _goals(job: Job, instance: Instance) -> Iterator[str]:
-    """Yield the time-based goals of the class that a job names."""
-    for item in instance.service_classes:
-        if item.name == job.service_class and not item.guarantees:
-            yield f"the goals of service class {item.name} ({' '.join(item.goals)})"
 
 
 def reaches(job: Job, pool: MeasuredPool, resolver: Resolver) -> bool:

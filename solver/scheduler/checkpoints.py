@@ -295,7 +295,9 @@ def _session(
     for described in saved["modified"]:
         world.states.modified[described[0]] = _job(described, session)
     _restore_jobs(world, saved)
-    _restore_amounts(world, saved)
+    world.free_now.load(saved["present"])
+    world.running_profile.enter_reported()
+    world.running_profile.last_accepted = np.array(saved["accepted"], dtype=np.int64)
     if world.dependents is not None:
         world.dependents.load_state(saved["dependents"])
     session.eligibility.load_state(saved["eligibility"])
@@ -342,12 +344,6 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
     if isinstance(world.order, FirstCome):
         return dispatch_policy(instance)
     return dispatch_policy(instance, saved["order"])
-
-
-def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
-    world.free_now.load(saved["present"])
-    world.running_profile.enter_reported()
-    world.running_profile.last_accepted = np.array(saved["accepted"], dtype=np.int64)
 
 
 #: Mutable objects that all copies share: tables that only grow and whose entries never change.

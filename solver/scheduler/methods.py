@@ -340,7 +340,12 @@ def settings_for(
     if reservation == "configured":
         reservation = TimeBased.name if numjobs else Greedy.name
     if METHODS[reservation].looks_ahead:
-        _refuse_chunking(instance, reservation)
+        for queue in instance.queues:
+            if queue.chunk_job_size is not None and queue.chunk_job_size > 1:
+                raise InputError(
+                    f"queue {queue.name} has CHUNK_JOB_SIZE: {reservation} reservation cannot be "
+                    f"combined with job chunking: remove CHUNK_JOB_SIZE or use greedy reservation"
+                )
     if top is None:
         top = looking_ahead(instance)
     if top < 1:
@@ -359,12 +364,3 @@ def looking_ahead(instance: Instance) -> int:
     default.
     """
     return instance.params.time_reserve_numjobs or TOP
-
-
-def _refuse_chunking(instance: Instance, reservation: str) -> None:
-    for queue in instance.queues:
-        if queue.chunk_job_size is not None and queue.chunk_job_size > 1:
-            raise InputError(
-                f"queue {queue.name} has CHUNK_JOB_SIZE: {reservation} reservation cannot be "
-                f"combined with job chunking: remove CHUNK_JOB_SIZE or use greedy reservation"
-            )

@@ -480,14 +480,11 @@ class _Columns:
             self.finished.append(record.wait, record.run_time)
         if record.error is not None:
             self.errors.setdefault(record.estimate_by, IntTable()).append(record.error)
-            if self._estimated_at_once(record):
+            # Whether the job had an estimate after its first cycle.
+            waited = max(0, record.waits_since - self.now)
+            first = self.now + -(-waited // self.step) * self.step
+            if record.estimated_at is not None and record.estimated_at <= first:
                 self.errors_at_once.setdefault(record.estimate_by, IntTable()).append(record.error)
-
-    def _estimated_at_once(self, record: JobRecord) -> bool:
-        """Whether the job had an estimate after its first cycle."""
-        waited = max(0, record.waits_since - self.now)
-        first = self.now + -(-waited // self.step) * self.step
-        return record.estimated_at is not None and record.estimated_at <= first
 
 
 def submitted(result: Simulation) -> Iterator[JobRecord]:

@@ -236,7 +236,8 @@ class ReservedProfile:
             if not self._has_witnesses(self._steady[number], hosts):
                 self._make_limit_dependent(number)
         for pool in pools:
-            if self._is_short_of(pool):
+            needed = self._needed.get(pool)
+            if needed is not None and needed > self._least(pool, self._until):
                 self._make_pool_limit_dependent(pool)
 
     def _make_limit_dependent(self, number: int) -> None:
@@ -268,10 +269,6 @@ class ReservedProfile:
             else:
                 needed = max(needed, amount)
         self._needed[pool] = needed
-
-    def _is_short_of(self, pool: int) -> bool:
-        needed = self._needed.get(pool)
-        return needed is not None and needed > self._least(pool, self._until)
 
     def _least(self, pool: int, until: int) -> float:
         return self.plain.min_free_in_pool(pool, _instants(self.plain, self.now, until))

@@ -53,21 +53,17 @@ def read_shared(
                 case "HostType":
                     shared.types.add(entry.text("TYPENAME"))
                 case "HostModel":
-                    _model(entry, shared, problems)
+                    factor = number(entry.text("CPUFACTOR"))
+                    if not isinstance(factor, (int, float)) or factor <= 0:
+                        message = f"must be a number above 0, not {entry.text('CPUFACTOR')!r}"
+                        problems.add(entry.at("CPUFACTOR"), message, "HostModel.CPUFACTOR")
+                        factor = 1.0
+                    shared.factors[entry.text("MODELNAME")] = float(factor)
                 case "Resource":
                     _resource(entry, shared, draft, problems)
                 case _:
                     notes.not_modelled("lsf.shared", section.name)
     return shared
-
-
-def _model(entry: LsfEntry, shared: Shared, problems: Problems) -> None:
-    factor = number(entry.text("CPUFACTOR"))
-    if not isinstance(factor, (int, float)) or factor <= 0:
-        message = f"must be a number above 0, not {entry.text('CPUFACTOR')!r}"
-        problems.add(entry.at("CPUFACTOR"), message, "HostModel.CPUFACTOR")
-        factor = 1.0
-    shared.factors[entry.text("MODELNAME")] = float(factor)
 
 
 def _resource(entry: LsfEntry, shared: Shared, draft: Draft, problems: Problems) -> None:

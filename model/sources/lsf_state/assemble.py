@@ -299,7 +299,12 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     _tell_without_memory(base.cluster.hosts, notes)
     _tell_without_window(base.cluster.hosts, notes)
     names = {job.queue for job in (*seen.jobs, *seen.later)}
-    _tell_without_queues(base, seen, notes)
+    # The queues are known from listed jobs or logs only.
+    if seen.queues is None and not base.queues and not seen.gone:
+        notes.touch(
+            "no input describes the queues: no limits and policies, all users and all hosts are "
+            "assumed (give bqueues -l, or a site)"
+        )
     _tell_without_license_projects(base, seen, notes)
     base = merged_queues(base, seen.queues, seen.partitions, names, notes)
     builder = _Jobs(base, shift, notes)
@@ -519,15 +524,6 @@ def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
             "gives the time "
         )
         notes.touch(f"{text}when it opens (bhosts -l shows it)", hosts=shut)
-
-
-def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
-    """Note queues that are known from listed jobs or logs only."""
-    if seen.queues is None and not base.queues and not seen.gone:
-        notes.touch(
-            "no input describes the queues: no limits and policies, all users and all hosts are "
-            "assumed (give bqueues -l, or a site)"
-        )
 
 
 def _tell_without_license_projects(base: Instance, seen: Seen, notes: Remarks) -> None:

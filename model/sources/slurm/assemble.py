@@ -147,7 +147,11 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         lsf_says=tuple(builder.said({job.id for job in pending})),
     )
     _check_use(instance, seen, notes)
-    _check_reserved(seen, notes)
+    # Nodes that are reserved now, by a reservation that no input has.
+    listed = {name for item in seen.reservations for name in item.nodes}
+    flagged = {node.name for node in seen.nodes if "reserved" in node.state}
+    if missing := sorted(flagged - listed):
+        notes.touch(f"the reservation of {some(missing)}, which no input lists", hosts=missing)
     PriorityCheck(instance, seen, notes).run()
     made = acceptable(instance, notes)
     omissions = fit_to_write((*made.omissions, *notes.omissions))
@@ -581,14 +585,6 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
 
 def _total(item: SlurmLicence) -> str:
     return "unlimited" if item.total == values.UNLIMITED else f"{item.total:g}"
-
-
-def _check_reserved(seen: SlurmState, notes: Remarks) -> None:
-    """Note nodes that are reserved now by a reservation that no input has."""
-    listed = {name for item in seen.reservations for name in item.nodes}
-    flagged = {node.name for node in seen.nodes if "reserved" in node.state}
-    if missing := sorted(flagged - listed):
-        notes.touch(f"the reservation of {some(missing)}, which no input lists", hosts=missing)
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:

@@ -323,13 +323,6 @@ def _check_tables(texts: Iterable[Text]) -> None:
             raise InputError([Problem(f"{wrong}; give {_JOBS}", text.source)])
 
 
-def _check_printed(text: Text) -> None:
-    """Raise InputError for an error message in place of records."""
-    failed = _FAILED.search(text.content[:4096])
-    if failed and not _NOTHING_THERE.search(failed[0]):
-        raise _failed(failed[0].strip(), text.source)
-
-
 def _check_document(document: Mapping[str, Any], source: str) -> None:
     """Raise InputError for a document with an error in place of records."""
     errors = document.get("errors")
@@ -380,7 +373,10 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
             return "sprio -n, give sprio -l"
         listings.add(priorities_of_text(text), text.source)
     elif not _DIAGNOSIS.search(start):
-        _check_printed(text)
+        # An error message may stand in place of records.
+        failed = _FAILED.search(text.content[:4096])
+        if failed and not _NOTHING_THERE.search(failed[0]):
+            raise _failed(failed[0].strip(), text.source)
         return "" if _has_no_listing(content) else (SAYS_LESS if _TABLES.search(start) else UNKNOWN)
     return ""
 

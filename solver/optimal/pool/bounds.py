@@ -219,16 +219,13 @@ class Market:
 
     def patterns(self, bucket: int) -> Patterns:
         """Return the patterns that fit somewhere in the bucket."""
-        level = self._level_of(bucket)
+        # The largest number of processors free at any instant of the bucket.
+        first = np.searchsorted(self.problem.times, self.grid[bucket], side="right") - 1
+        after = np.searchsorted(self.problem.times, self.grid[bucket + 1], side="left")
+        level = int(self.problem.free[first:after].max())
         if level not in self.met:
             self.met[level] = Patterns(self.sizes, self._counts, level)
         return self.met[level]
-
-    def _level_of(self, bucket: int) -> int:
-        """Return the largest number of processors free at any instant of the bucket."""
-        first = np.searchsorted(self.problem.times, self.grid[bucket], side="right") - 1
-        after = np.searchsorted(self.problem.times, self.grid[bucket + 1], side="left")
-        return int(self.problem.free[first:after].max())
 
     def _integrate(self, level: Ints) -> Ints:
         """Return the integrals (B,) over the buckets of a step function with the problem's

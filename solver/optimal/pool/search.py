@@ -193,7 +193,8 @@ class OrderSearch:
         order = self._order.copy()
         source = self._random.randrange(count)
         if self._random.random() < 0.7:
-            target = self._near(source, count)
+            reach = max(3, count // 6)
+            target = min(count - 1, max(0, source + self._random.randint(-reach, reach)))
         else:
             target = self._random.randrange(count)
         if self._kind[order[source]] == self._kind[order[target]]:
@@ -213,10 +214,6 @@ class OrderSearch:
             order[low:low] = block
             return order, low, high + length
         return order, low, high + 1
-
-    def _near(self, source: int, count: int) -> int:
-        reach = max(3, count // 6)
-        return min(count - 1, max(0, source + self._random.randint(-reach, reach)))
 
 
 def by_start(starts: Sequence[int] | Ints) -> list[int]:
