@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
@@ -250,6 +250,11 @@ CONSUMERS = (
 )
 #: Those that a job names.
 OF_JOBS = tuple(item for item in CONSUMERS if item.of_job)
+
+
+def consumers_of(job: Any) -> dict[str, Any]:
+    """Return the user, queue, projects and application of a job or of a record of one, by field."""
+    return {item.of_job: getattr(job, item.of_job) for item in OF_JOBS}
 
 
 @dataclass(frozen=True, slots=True)

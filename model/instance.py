@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -114,7 +115,9 @@ class SaidByLsf:
 class _ShownInstance(OneLine):
     """The jobs of an instance; it in one line, and as a table in notebooks."""
 
-    __slots__ = ()
+    __slots__ = ("like_words",)
+    #: Its names that sentences would change, found once (:mod:`.slurm_words`).
+    like_words: re.Pattern[str] | None
     name: str
     cluster: Cluster
     running: tuple[RunningJob, ...]

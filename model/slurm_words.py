@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .cluster import distinct
+from .configuration import OF_JOBS
 from .table_files import rows
 
 if TYPE_CHECKING:
@@ -134,25 +135,22 @@ _IS_A_NAME = re.compile(
     r"|[*=<]\0|-[\w-]+[ =]\0|\0 holds on |(?:HOST|treated as) +\0"
     r"|(?:[(\[{,;:'\"=>]\s?|\b(?:of|by|for|from|and|or|in|on) )\0(?![ \w-]\w)"
 )
-#: Instance of the last sentence, and its names that the sentences would change.
-_last: tuple[Instance, re.Pattern[str] | None] | None = None
 
 
 def _names_like_words(instance: Instance) -> re.Pattern[str] | None:
     """Return what finds the names of a cluster with a word of LSF in them, None if none has one."""
-    global _last
-    if _last is None or _last[0] is not instance:
+    if not hasattr(instance, "like_words"):
         found = [name for name in _names(instance) if _in_our_words(name) != name]
         longest = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
         pattern = re.compile(rf"(?<![\w.-])(?:{longest})(?![\w-])") if found else None
-        _last = instance, pattern
-    return _last[1]
+        object.__setattr__(instance, "like_words", pattern)
+    return instance.like_words
 
 
 #: Fields of jobs that are names.
 _OF_JOBS = (
-    *("id", "name", "user", "group", "queue", "project", "application", "license_project"),
-    *("reservation", "job_group", "service_class", "from_host"),
+    *(item.of_job for item in OF_JOBS),
+    *("id", "name", "group", "reservation", "job_group", "service_class", "from_host"),
 )
 
 

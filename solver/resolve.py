@@ -55,7 +55,7 @@ from .placement.supply import split_over_terms, suits, unsuitable
 #: Load indices that jobs may reserve and that are not amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 #: Resources whose value depends on running jobs: a selection that names one holds for an instant.
-BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
+BY_LOAD = frozenset({*BUILTIN_INDICES, "slots"})
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...model.configuration import consumers_of
 from ...model.display import DAY, HOUR, some
 from ...model.instance import Instance
 from ...model.job import Job
@@ -139,22 +140,14 @@ class ArrivalProperties:
         of_row: list[int] = []
         for row in range(len(history.jobs)):
             job = history.like(row)
-            projects = job.project, job.license_project
-            key = (job.user, job.queue, job.res_req, *projects, job.application)
+            of_job = consumers_of(job)
+            key = (job.res_req, *of_job.values())
             if key not in places:
                 places[key] = len(kinds)
-                kinds.append(
-                    Job(
-                        "",
-                        user=job.user,
-                        queue=job.queue if job.queue in queues else usual,
-                        res_req=job.res_req,
-                        project=job.project,
-                        license_project=job.license_project,
-                        application=job.application if job.application in applications else "",
-                        priority=instance.params.default_priority,
-                    )
-                )
+                of_job |= {} if job.queue in queues else {"queue": usual}
+                of_job |= {} if job.application in applications else {"application": ""}
+                priority = instance.params.default_priority
+                kinds.append(Job("", **of_job, res_req=job.res_req, priority=priority))
             of_row.append(places[key])
         prefix = "+"
         while any(job.id.startswith(prefix) for job in here):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...model.configuration import consumers_of
 from ...model.errors import InputError, Problem
 from ...model.formats.reading import kind_of, refuse_other
 from ...model.job import Job
@@ -146,11 +147,7 @@ def _job(seen: SeenJob | FinishedJob, allocation: Mapping[str, int]) -> Job:
     return Job(
         seen.id,
         slots=sum(allocation.values()) or seen.slots or 1,
-        user=seen.user,
-        queue=seen.queue or "default",
-        project=seen.project,
-        license_project=seen.license_project,
-        application=seen.application,
+        **(consumers_of(seen) | {"queue": seen.queue or "default"}),
         res_req=(seen.res_req,) if seen.res_req else (),
         run_limit=seen.run_limit,
         submit=seen.submit or 0,

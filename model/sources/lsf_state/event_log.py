@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from ...changes import CLOSED, OPEN, HostStatus
 from ...cluster import Host
+from ...configuration import consumers_of
 from ...errors import InputError
 from ...input_limits import limits
 from ...instance import Instance
@@ -483,11 +484,7 @@ def _seen(job: FinishedJob, at: int) -> SeenJob:
     return SeenJob(
         id=job.id,
         status="RUN" if runs else "PEND",
-        user=job.user,
-        queue=job.queue,
-        project=job.project,
-        license_project=job.license_project,
-        application=job.application,
+        **consumers_of(job),
         from_host=job.from_host,
         slots=sum(job.hosts.values()) or job.slots or 1,
         res_req=requirement(job.res_req),
