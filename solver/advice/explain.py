@@ -559,9 +559,9 @@ class Explanation(OneLine):
         found = {
             **data_of(self, "now origin job=answer.job.id method"),
             **data_of(self.answer, "start finish allocation proved waits_for"),
-            **data_of(self, f"outlook? requirement {chain} pending_reasons=reasons", self.origin),
-            **data_of(self, "contests absolute? multifactor? obstacles", self.origin),
-            **data_of(self, "suggestions tried", self.origin),
+            **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
+            **data_of(self, f"requirement {chain} pending_reasons=reasons contests", self.origin),
+            **data_of(self, "absolute? multifactor? obstacles suggestions tried", self.origin),
             **({} if self.diagnosis is None else {"configuration": self._remedies(self.diagnosis)}),
             **lsf,
             **self.answer.unknown(),

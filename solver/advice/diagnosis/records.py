@@ -189,9 +189,11 @@ class WaitingJob:
         likely = {} if self.likely is None else dict(times_of(self.likely))
         names = (
             "job slots user queue submit starves state condition simulated earliest proved free_by "
-            "excess allocation passed_by overtaken cause"
+            "excess allocation"
         )
-        record = data_of(self, names) | likely | data_of(self, "remedies too_little", origin)
+        record = data_of(self, names) | {"passed_by": list(self.passed_by)}
+        record |= data_of(self, "overtaken cause") | likely
+        record |= data_of(self, "remedies too_little", origin)
         return with_stamps(record, origin, ("submit", "simulated", "earliest", *likely))
 
 
