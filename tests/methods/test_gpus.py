@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from slotwise import (
+    Application,
     Cluster,
     Gpus,
     Host,
@@ -16,9 +17,9 @@ from slotwise import (
     Params,
     Plan,
     PlannedJob,
+    Queue,
     RunningJob,
 )
-from slotwise.model.gpu_request import gpu_request
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
@@ -95,20 +96,40 @@ def test_rusage_goes_before_num() -> None:
 
 
 @pytest.mark.behaviour("GPU-02")
-def test_each_option_is_that_of_the_narrowest_level() -> None:
-    levels = ("num=2:mode=shared", "gmodel=K80", "num=1/task:gmodel=A100:mode=exclusive_process")
-    found = gpu_request(levels, cluster="gmem=4G:num=8")
-    assert (found.num, found.per, found.model, found.mem, found.shares) == (
-        2,
-        "",
-        "K80",
-        4096,
-        True,
+@pytest.mark.parametrize(
+    ("merge", "gpus", "right"),
+    [
+        (True, Gpus(2, "TeslaK80", 4096.0), 0),
+        (True, Gpus(1, "TeslaK80", 4096.0), None),  # num of the job
+        (True, Gpus(2, "NVIDIAA100_SXM4_40GB", 4096.0), None),  # gmodel of the application
+        (True, Gpus(2, "TeslaK80", 4095.0), None),  # gmem of the cluster
+        (False, Gpus(2, "NVIDIAA100_SXM4_40GB", 1.0), 0),
+        (False, Gpus(1, "NVIDIAA100_SXM4_40GB", 1.0), None),
+    ],
+)
+def test_each_option_is_that_of_the_narrowest_level(
+    merge: bool, gpus: Gpus, right: int | None
+) -> None:
+    it = problem(
+        job("num=2:mode=shared", 3, application="app"),
+        gpus=(gpus,),
+        queues=(Queue("default", gpu_req="num=1/task:gmodel=A100:mode=exclusive_process"),),
+        applications=(Application("app", gpu_req="gmodel=K80"),),
+        params=Params(gpu_req="gmem=4G:num=8", gpu_req_merge=merge),
     )
-    whole = gpu_request(levels, cluster="gmem=4G:num=8", separately=False)
-    assert (whole.num, whole.model, whole.mem, whole.shares) == (2, "", None, True)
-    assert gpu_request(("-", "", ""), cluster="num=3").num == 3
-    assert gpu_request(("-", "", "")) == gpu_request(("num=1:mode=shared:j_exclusive=no",))
+    assert start(it) == right
+    another = replace(it.pending[0], id="another")
+    told = plan(replace(it, pending=(*it.pending, another)), "optimal", effort=5).omissions
+    assert any("sharing of GPUs" in item.what for item in told) == (right == 0)
+
+
+@pytest.mark.behaviour("GPU-02")
+@pytest.mark.parametrize(
+    ("default", "count", "right"), [("num=3", 3, 0), ("num=3", 2, None), ("", 1, 0)]
+)
+def test_a_dash_asks_for_the_default(default: str, count: int, right: int | None) -> None:
+    it = problem(job("-"), gpus=(Gpus(count),), params=Params(gpu_req=default))
+    assert start(it) == right
 
 
 @pytest.mark.behaviour("GPU-02")
@@ -130,11 +151,10 @@ def test_each_option_is_that_of_the_narrowest_level() -> None:
     ],
 )
 def test_models_match_by_name_and_part_of_name(asked: str, model: str, suits: bool | None) -> None:
-    request = gpu_request((f"gmodel={asked}" if asked else "num=1", "", ""))
-    assert request.suited(Gpus(1, model)) is suits
-    if suits is not None:
-        it = problem(job(f"gmodel={asked}" if asked else "num=1"), gpus=(Gpus(1, model),))
-        assert start(it) == (0 if suits else None)
+    it = problem(job(f"gmodel={asked}" if asked else "num=1"), gpus=(Gpus(1, model),))
+    assert start(it) == (None if suits is False else 0)
+    if suits is not False:
+        assert plan(it, "optimal", effort=20)["p"].proved is bool(suits)
 
 
 @pytest.mark.behaviour("GPU-02")
