@@ -546,3 +546,18 @@ def test_a_change_that_gains_less_than_two_dispatch_cycles_is_no_help(
     waiting = sw.Job("2", 1, run_limit=60)
     instance = sw.Instance(sw.Cluster((sw.Host("a", 1),)), running=(run,), pending=(waiting,))
     assert bool(sw.explain(instance, "2").suggestions) == helps
+
+
+@pytest.mark.parametrize(("began", "start"), [("10s", 110), ("119s", 1), ("10m", 0)])
+def test_a_host_that_accepted_a_job_stays_closed_when_that_job_ends(began: str, start: int) -> None:
+    """What the loop does if the job ends within the next second (JOB_ACCEPT_INTERVAL)."""
+    found = loads(
+        "format: slotwise/1\nhosts: [{name: a, slots: 2}]\nqueues: [{name: q}]\n"
+        "params: {JOB_ACCEPT_INTERVAL: 2, MBD_SLEEP_TIME: 60}\n"
+        f"running: [{{id: r, slots: 2, allocation: 2*a, start: -{began}, run_limit: 1h}}]\n"
+        "pending: [{id: p, slots: 2, run_limit: 1h}]\n"
+    )
+    told = {item.change: item.start for item in sw.explain(found, "p").suggestions}
+    assert told["if r ended now"] == start
+    ended = replace(found, running=tuple(replace(run, finish=1) for run in found.running))
+    assert sw.explain(ended, "p").answer.start == max(1, start)

@@ -537,8 +537,7 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         if forecast.stopped():
             return
         trials.tried += 1
-        running = tuple(item for item in instance.running if item.job.id != gone)
-        without = forecast.for_instance(replace(instance, running=running))
+        without = forecast.for_instance(_with_finished(instance, gone))
         answer = without.answer(job, unless_later=limit)
         yield Idea("running", f"if {job_text(gone)} ended now", answer)
     needed = set(forecast.prerequisites(job))
@@ -551,6 +550,21 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         without = forecast.for_instance(replace(instance, pending=pending))
         answer = without.answer(job, unless_later=limit)
         yield Idea("pending", f"if {job_text(gone)} (ahead of it) were not pending", answer)
+
+
+def _with_finished(instance: Instance, gone: str) -> Instance:
+    """Return the instance without a running job.
+
+    One of whose start JOB_ACCEPT_INTERVAL still closes its hosts ends in the next second.
+    """
+    interval = max(map(instance.accept_interval, instance.queues), default=0)
+    now, running = instance.now, []
+    for item in instance.running:
+        if item.job.id != gone:
+            running.append(item)
+        elif item.start + interval > now:
+            running.append(replace(item, finish=now + 1, suspended=False))
+    return replace(instance, running=tuple(running))
 
 
 def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
