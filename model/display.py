@@ -108,7 +108,7 @@ def data_of(item: object, names: str, origin: str | None = None) -> dict[str, An
     for word in names.split():
         key, _, attribute = word.removesuffix("?").partition("=")
         value = _as_data(attrgetter(attribute or key)(item), origin)
-        if value or not word.endswith("?"):
+        if not word.endswith("?") or value:
             found[key] = value
     return found
 
