@@ -198,3 +198,43 @@ def test_rows_of_slots_beyond_a_limit_are_named(tmp_path: Path) -> None:
     assert "MaxTRES" not in run("slots", free)
     named = json.loads(run("slots", limited, "--format", "json"))["cautions"]
     assert any("sbatch -n 16" in job for item in named for job in item["jobs"])
+
+
+#: A waiting job of 2 CPUs, and a running one of 2, both of QOS normal and of account lab.
+JOBS = "".join(
+    f"JobId={number} JobName=j UserId=ann(1) Account=lab QOS=normal JobState={state} Reason=None "
+    f"Priority=9 SubmitTime=2026-03-02T09:00:00 TimeLimit=01:00:00 Partition=night {where} "
+    "NumNodes=1-1 NumCPUs=2 NumTasks=2 CPUs/Task=1 ReqTRES=cpu=2,mem=1M,node=1 MinMemoryNode=1M\n\n"
+    for number, state, where in (
+        (1, "RUNNING", "StartTime=2026-03-02T09:30:00 EndTime=2026-03-02T10:30:00 NodeList=n1"),
+        (2, "PENDING", "StartTime=Unknown"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("qos", "assoc", "night", "named"),
+    [
+        (("GrpTRES", "cpu=3"), ("GrpTRES", "", ""), "", ""),
+        (("GrpTRES", "cpu=9"), ("GrpTRES", "cpu=3", ""), "", "GrpTRES cpu of"),
+        (("GrpTRES", "cpu=9"), ("GrpTRES", "node=3", ""), "", ""),
+        (("MaxJobsPU", "9"), ("MaxJobs", "1", ""), "", "MaxJobsPU of"),
+        (("GrpTRES", "cpu=3"), ("GrpTRES", "", ""), "high", "GrpTRES cpu of"),
+    ],
+)  # fmt: skip
+def test_of_limits_that_a_qos_overrides_nothing_is_proved(
+    tmp_path: Path, qos: tuple[str, str], assoc: tuple[str, str, str], night: str, named: str
+) -> None:
+    """Slurm counts that of the partition's QOS, else of the job's QOS, else of the association."""
+    folder = folder_of(tmp_path / "site", qos=qos, assoc=assoc, night=night)
+    (folder / "jobs.txt").write_text(JOBS)
+    if night:
+        (folder / "qos.txt").write_text("Name|Priority|GrpTRES\nnormal|0|cpu=3\nhigh|0|cpu=9\n")
+    found = json.loads(run("explain", folder, "2", "--format", "json"))["outlook"]
+    cautions = json.dumps(found)
+    assert ("Slurm counts one of them" in cautions) == bool(named)
+    assert named in cautions
+    assert not (named and found["proved"])
+    line = "-n2 --mem=1 -q normal -A lab -p night"
+    words = ("ask", folder, "--user", "ann", "--format", "json", f"sbatch {line}")
+    assert ("Slurm counts one of them" in run(*words)) == bool(named)

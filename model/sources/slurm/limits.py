@@ -327,13 +327,38 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
             scope["users"] = Scope((row.user,))
         if projects:
             _add(row, scope, projects, bound)
+    of_job: defaultdict[str, list[SlurmLimit]] = defaultdict(list)
     for row in filter(lambda row: row.values, bound.for_new):
         covered = [job for job in seen.jobs if listed.covers(row, job, surely=False)]
         for text, jobs in _not_modelled(row, covered) if covered else ():
             notes.touch(text, jobs)
+        for job in (job for job in covered if not job.allocation):
+            of_job[job.full_id].append(row)
+    several: defaultdict[str, list[str]] = defaultdict(list)
+    for name, counting in of_job.items():
+        for text in _set_twice(counting):
+            several[text].append(name)
+    for text, jobs in several.items():
+        notes.touch(text, jobs)
     for text, touched in _unlisted(seen):
         notes.touch(text, touched)
     return bound
+
+
+def _set_twice(rows: Iterable[SlurmLimit]) -> Iterator[str]:
+    """Yield each limit that several of the QOS of a job, or one and its association, set: Slurm
+    counts that of the first alone (acct_policy_set_qos_order).
+    """
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for row in rows:
+        of = _titled(row) if row.of == "qos" else "its association"
+        for column in filter(row.values.get, _LIMITING):
+            name = spelt({"maxjobs": "maxjobspu"}.get(column, column))
+            for tres in values.tres(row.values[column]) if "tres" in column else ("",):
+                found[f"{name} {tres}".strip()][of] = None
+    for name, of_rows in found.items():
+        if len(of_rows) > 1:
+            yield f"{name} of {' and '.join(of_rows)}: Slurm counts one of them"
 
 
 def _for_new(rows: Iterable[SlurmLimit]) -> Iterator[SlurmLimit]:
@@ -365,15 +390,16 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
         for limit in instance.limits
         if limit.projects is None or project in limit.projects.names
     }
-    for row in listed.rows:
-        if listed.covers(row, job, surely=False):
-            found += [text for text, _ in _not_modelled(row, [job])]
-            found += [
-                _named(row, column)
-                for tres, number, word in _MODELLED
-                for column in (tres, number)
-                if is_set(row, column) and f"{_label(row)}_{word}" not in bound
-            ]
+    covering = [row for row in listed.rows if listed.covers(row, job, surely=False)]
+    found += _set_twice(row for row in covering if listed.covers(row, job))
+    for row in covering:
+        found += [text for text, _ in _not_modelled(row, [job])]
+        found += [
+            _named(row, column)
+            for tres, number, word in _MODELLED
+            for column in (tres, number)
+            if is_set(row, column) and f"{_label(row)}_{word}" not in bound
+        ]
     return tuple(dict.fromkeys(found))
 
 
