@@ -161,17 +161,17 @@ class Forecasts(OneLine):
     cut: bool = False
     #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
-    #: Remarks on the instance.
+    #: ISO date of second 0, None if the instance has none.
     origin: str | None = None
     #: Name of the simulation that continues the cluster.
     run_by: str = ""
-    #: Description of the samples.
+    #: Seed of the samples.
     seed: int = 0
     #: Why bounds may not hold: too few ended jobs or samples.
     doubts: tuple[str, ...] = ()
     #: Settings of these jobs that no simulation obeys.
     omissions: tuple[Omission, ...] = ()
-    #: Slots of the pool, None if hosts were simulated.
+    #: Policy of the pool, None if hosts were simulated.
     policy: str | None = None
     #: Rows of jobs that are assumed to run indefinitely in every sample.
     endless: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ import pytest
 from slotwise.cli.main import app
 from typer.testing import CliRunner
 
-pytestmark = pytest.mark.behaviour("IN-LSF-06", "ASK-01")
+pytestmark = pytest.mark.behaviour("GAT-03", "GAT-04", "SUB-02")
 
 #: Parameter, its value, options of a job that it may reject, and of one that it does not reject.
 REJECTING = [
