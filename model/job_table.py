@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from .errors import InputError, UnknownNameError
 from .job import job_id
@@ -37,16 +37,18 @@ class OneLine:
 
 
 class JobTable(OneLine, Generic[Row]):
-    """An answer with rows; its line and the rows are those of the class."""
+    """An answer with rows; its line is that of the class."""
 
     __slots__ = ()
+    #: Attribute with the rows.
+    ROWS: ClassVar[str] = "jobs"
 
     def __iter__(self) -> Iterator[Row]:
-        raise NotImplementedError
+        return iter(getattr(self, self.ROWS))
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return sum(1 for _ in self)
+        return len(getattr(self, self.ROWS))
 
     def __bool__(self) -> bool:
         """Return True, also without rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any, Literal, TypeAlias
@@ -406,12 +406,7 @@ class Plan(_Indexed, JobTable[PlannedJob]):
             object.__setattr__(self, "by_job", known)
             return known
 
-    def __iter__(self) -> Iterator[PlannedJob]:
-        return iter(self.reservations)
-
-    def __len__(self) -> int:
-        """Return the number of planned jobs."""
-        return len(self.reservations)
+    ROWS = "reservations"
 
     def _about(self) -> str:
         return f"{self.method}, {self.objective}: {self.status}, {len(self)} jobs"

@@ -302,13 +302,6 @@ class Comparison(JobTable[ComparedJob]):
         """Return whether the validator rejects one of the plans."""
         return any(plan.refused for plan in self.plans)
 
-    def __iter__(self) -> Iterator[ComparedJob]:
-        return iter(self.jobs)
-
-    def __len__(self) -> int:
-        """Return the number of compared jobs."""
-        return len(self.jobs)
-
     def to_records(self, most: int | None = None) -> list[dict[str, Any]]:
         """Return a JSON object for each of the first `most` jobs; with an origin also stamps."""
         records = []

@@ -153,12 +153,11 @@ class Program:
 
     def binary(self) -> Variable:
         """Return a new 0/1 variable."""
-        return self.integer(0, 1)
+        return self.integer(1)
 
-    def integer(self, low: int, high: int) -> Variable:
-        """Return a new integer variable over [low, high]."""
-        name = f"v{next(self._numbers)}"
-        return self.problem.add_variable(name, low, high, pulp.LpInteger)
+    def integer(self, high: int) -> Variable:
+        """Return a new integer variable over [0, high]."""
+        return self.problem.add_variable(f"v{next(self._numbers)}", 0, high, pulp.LpInteger)
 
     def real(self, low: float, high: float) -> Variable:
         """Return a new real variable over [low, high]."""
@@ -245,7 +244,7 @@ class TermVariables:
                 self.slots[host].append((full, tile))
             if tile > 1:
                 least, most = self.program.binary(), min(cap, tile - 1)
-                rest = self.program.integer(0, most)
+                rest = self.program.integer(most)
                 self.program.add(rest >= least)
                 self.program.add(rest <= most * least)
                 self.used[host].append((least, 1))
@@ -259,8 +258,8 @@ class TermVariables:
         short: list[tuple[Variable, float]] = []
         for host in hosts:
             cap = min(int(caps[host]), self.term.largest)
-            here, whole = self.program.binary(), self.program.integer(0, cap // block)
-            least, rest = self.program.binary(), self.program.integer(0, min(cap, block - 1))
+            here, whole = self.program.binary(), self.program.integer(cap // block)
+            least, rest = self.program.binary(), self.program.integer(min(cap, block - 1))
             self.program.add(rest >= least)
             self.program.add(rest <= (block - 1) * least)
             self.program.add(total([(whole, block), (rest, 1), (here, -cap)]) <= 0)
@@ -274,7 +273,7 @@ class TermVariables:
     def _anywhere(self, caps: IntArray, hosts: list[int]) -> None:
         for host in hosts:
             most = min(int(caps[host]), self.term.largest)
-            here, held = self.program.binary(), self.program.integer(0, most)
+            here, held = self.program.binary(), self.program.integer(most)
             self.program.add(held >= here)
             self.program.add(held <= most * here)
             self.used[host] = [(here, 1)]
@@ -332,7 +331,7 @@ class TermVariables:
         """
         counted = self.blocks or (self.slots if self.term.ptile is None else self.used)
         most = self.term.slots
-        low = self.program.integer(0, most)
+        low = self.program.integer(most)
         for number, hosts in sorted(members.items()):
             here = self.unit[number]
             parts = [part for host in hosts for part in counted[host]]
@@ -484,7 +483,7 @@ class PlacementModel:
         """Minimise the largest of the jobs' costs; whole: they are whole numbers."""
         most = max((cost for own in costs.values() for cost in own.values()), default=0.0)
         top = int(np.ceil(most))
-        largest = self.program.integer(0, top) if whole else self.program.real(0, top)
+        largest = self.program.integer(top) if whole else self.program.real(0, top)
         for job, options in self.options.items():
             own = [(option.chosen, -costs[job][option.time]) for option in options]
             self.program.add(total([(largest, 1), *own]) >= 0)

@@ -196,13 +196,6 @@ class Outlook(JobTable[JobOutlook]):
     #: A limit or Ctrl-C came before every job was examined.
     cut: bool = False
 
-    def __iter__(self) -> Iterator[JobOutlook]:
-        return iter(self.jobs)
-
-    def __len__(self) -> int:
-        """Return the number of jobs."""
-        return len(self.jobs)
-
     def _about(self) -> str:
         return f"{self.method}: {len(self)} jobs"
 

@@ -60,17 +60,15 @@ def simulated_placements(
     method: str,
     *,
     jobs: int | None = None,
-    effort: float = EFFORT,
     budget: Budget | None = None,
 ) -> tuple[PlannedJob, ...]:
     """Return the start and allocation of each pending job in the loop; a job that never starts is
     absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
-    method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
-    is over, the starts so far are returned.
+    method gives them; None: all. budget: when it is over, the starts so far are returned.
     """
-    session = loop_session(instance, method, jobs, effort, budget or Budget())
+    session = loop_session(instance, method, jobs, EFFORT, budget or Budget())
     _run_to_starts(session)
     return tuple(placed(session.world, state, method) for state in _started(session))
 

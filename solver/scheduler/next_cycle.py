@@ -68,20 +68,18 @@ def plan_next_cycle(
     instance: Instance,
     method: Method,
     *,
-    jobs: int | None = None,
     budget: Budget | None = None,
     margin: int = 0,
 ) -> Plan:
     """Return the plan by "greedy" or "time-based" reservation.
 
-    jobs: number of jobs of highest priority with a future allocation (LSB_TIME_RESERVE_NUMJOBS);
-    None: all. budget: at its end, the remaining jobs are reserved greedily; at the end of its grace
+    budget: at its end, the remaining jobs are reserved greedily; at the end of its grace
     period, they are not examined. margin: seconds to keep free after every pending job. Running
     jobs are entered with any budget; its grace period does not end before the dispatch attempts.
     Raises InputError if the instance does not allow the method (TBR-15).
     """
     with no_collection():
-        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
+        cycle = NextCycle(instance, method, budget=budget, margin=margin)
     return plan_of(cycle)
 
 

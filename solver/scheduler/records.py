@@ -212,13 +212,6 @@ class Simulation(JobTable[JobRecord]):
     #: Settings of jobs and of the instance that no cycle obeys.
     omissions: tuple[Omission, ...] = ()
 
-    def __iter__(self) -> Iterator[JobRecord]:
-        return iter(self.jobs)
-
-    def __len__(self) -> int:
-        """Return the number of jobs."""
-        return len(self.jobs)
-
     @property
     def origin(self) -> str | None:
         """Return the ISO date of second 0, None if the instance has none."""

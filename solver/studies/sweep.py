@@ -149,7 +149,7 @@ def sampled_blocks(count: int, seed: int) -> list[int]:
     return found
 
 
-def resampled_log(log: Workload, seed: int, block: int = WEEK) -> Workload:
+def resampled_log(log: Workload, seed: int) -> Workload:
     """Return the log with its jobs resampled, whole blocks (weeks) with replacement.
 
     A job keeps its position within its week. It gets a new number, by the number of the new week.
@@ -158,7 +158,7 @@ def resampled_log(log: Workload, seed: int, block: int = WEEK) -> Workload:
         return log
     order = np.argsort(log.submit, kind="stable")
     first = int(log.submit[order[0]])
-    of_block = (log.submit[order] - first) // block
+    of_block = (log.submit[order] - first) // WEEK
     span = int(log.job.max()) + 1
     rows: list[Ints] = []
     moved: list[Ints] = []
@@ -168,7 +168,7 @@ def resampled_log(log: Workload, seed: int, block: int = WEEK) -> Workload:
         moved.append(np.full(len(found), new, dtype=np.int64))
     at, week = np.concatenate(rows), np.concatenate(moved)
     columns: dict[str, Any] = {name: column[at] for name, column in log.columns().items()}
-    columns["submit"] = columns["submit"] + (week - of_block[np.argsort(order)][at]) * block
+    columns["submit"] = columns["submit"] + (week - of_block[np.argsort(order)][at]) * WEEK
     columns["job"] = columns["job"] + week * span
     if log.preceding is not None:
         before = columns["preceding"]

@@ -242,9 +242,6 @@ class Diagnosis(JobTable[WaitingJob]):
         """Return the jobs that starve."""
         return tuple(item for item in self.jobs if item.starves)
 
-    def __iter__(self) -> Iterator[WaitingJob]:
-        return iter(self.jobs)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as a JSON object; times in seconds from the origin, also as ISO
         stamps.

@@ -414,6 +414,8 @@ def main() -> None:
 
 DEFAULT_LIMIT = 10.0
 HEAD_START = 0.4
+#: Seed of the search for better plans.
+SEED = 1
 
 
 def optimise(
@@ -422,7 +424,6 @@ def optimise(
     time_limit: float | None = None,
     effort: int | None = None,
     workers: int = 1,
-    seed: int = 1,
     progress: Callable[[PoolProgress], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> PoolResult:
@@ -459,9 +460,9 @@ def optimise(
         return incumbent.proved or late or cancelled()
 
     if effort is not None:
-        _in_turn(incumbent, seed, stop, effort)
+        _in_turn(incumbent, stop, effort)
     else:
-        _by_clock(incumbent, seed, stop, workers)
+        _by_clock(incumbent, stop, workers)
     return _finish(problem, incumbent.starts, jobs, incumbent.bound, history)
 
 
@@ -498,9 +499,9 @@ def _prover(incumbent: Incumbent) -> Iterator[None]:
     )
 
 
-def _in_turn(incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], effort: int) -> None:
+def _in_turn(incumbent: Incumbent, should_stop: Callable[[], bool], effort: int) -> None:
     """Run the tasks in rounds of one step each."""
-    tasks = [improve(incumbent, seed), _prover(incumbent)]
+    tasks = [improve(incumbent, SEED), _prover(incumbent)]
     for _ in range(effort):
         for task in tasks.copy():
             if should_stop():
@@ -509,21 +510,19 @@ def _in_turn(incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], e
                 tasks.remove(task)
 
 
-def _by_clock(
-    incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], workers: int
-) -> None:
+def _by_clock(incumbent: Incumbent, should_stop: Callable[[], bool], workers: int) -> None:
     """Run the task with the least time so far; improvement gets a head start, because proofs need
     good plans.
 
     With a helper, this process improves only until the head start is over or the proof is at its
     end.
     """
-    improver, prover = improve(incumbent, seed), _prover(incumbent)
+    improver, prover = improve(incumbent, SEED), _prover(incumbent)
     tasks = {improver: -HEAD_START, prover: 0.0}
     with ExitStack() as stack:
         helper = None
         if workers > 1:
-            helper = stack.enter_context(Helper(incumbent.problem, incumbent.starts, seed + 1))
+            helper = stack.enter_context(Helper(incumbent.problem, incumbent.starts, SEED + 1))
         told = incumbent.value
         while tasks and not should_stop():
             if helper is not None:
