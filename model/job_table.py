@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from .errors import InputError, UnknownNameError
 from .job import job_id
@@ -40,15 +40,15 @@ class JobTable(OneLine, Generic[Row]):
     """An answer with rows; its line is that of the class."""
 
     __slots__ = ()
-    #: Attribute with the rows.
-    ROWS: ClassVar[str] = "jobs"
+    #: The rows; a plan has them by another name.
+    jobs: Sequence[Row]
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(getattr(self, self.ROWS))
+        return iter(self.jobs)
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(getattr(self, self.ROWS))
+        return len(self.jobs)
 
     def __bool__(self) -> bool:
         """Return True, also without rows."""

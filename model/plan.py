@@ -406,7 +406,12 @@ class Plan(_Indexed, JobTable[PlannedJob]):
             object.__setattr__(self, "by_job", known)
             return known
 
-    ROWS = "reservations"
+    def __iter__(self) -> Iterator[PlannedJob]:
+        return iter(self.reservations)
+
+    def __len__(self) -> int:
+        """Return the number of planned jobs."""
+        return len(self.reservations)
 
     def _about(self) -> str:
         return f"{self.method}, {self.objective}: {self.status}, {len(self)} jobs"
