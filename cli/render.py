@@ -64,7 +64,7 @@ def plan_output(
     that the plan cannot place, with the events that they need.
     """
     if outlook is not None:
-        states = {item.job: (item.state, item.condition) for item in outlook}
+        states = {item.job: (item.state, item.condition) for item in outlook.jobs}
     if format == "text":
         return _plan_text(instance, plan, selection, outlook, states)
     from ..model.formats.plan_file import plan_record
@@ -121,7 +121,7 @@ def _plan_text(
         Column("WAITS FOR", line=1, label=""),
     )
     times = [time for item in plan for time in (item.start, item.estimate, item.bound)]
-    times += [] if outlook is None else [item.as_configured for item in outlook]
+    times += [] if outlook is None else [item.as_configured for item in outlook.jobs]
     clock = WrittenTimes.of(instance, times)
     rows = _planned(instance, plan, selection, clock, states)
     if outlook is not None:
@@ -135,7 +135,7 @@ def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -
 
     An array has the first and the last start of its elements.
     """
-    found = {item.job: item for item in outlook}
+    found = {item.job: item for item in outlook.jobs}
     shown = []
     for row in rows:
         jobs = [found[job] for job in row.members or (row.job,)]

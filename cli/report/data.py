@@ -437,14 +437,10 @@ def as_records(report: Report) -> dict[str, Any]:
         ]
 
     return {
-        "kind": report.kind,
-        "name": report.name,
+        **data_of(report, "kind name"),
         "title": instance.name or report.name,
-        "description": instance.description,
-        "now": instance.now,
-        "origin": instance.origin,
-        "begin": first.begin,
-        "end": first.end,
+        **data_of(instance, "description now origin"),
+        **data_of(first, "begin end"),
         "hosts": [[host.name, host.slots, host.status] for host in instance.cluster.hosts],
         "groups": [[g.name, g.type, g.parent, list(g.hosts), list(g.own)] for g in first.groups],
         "opened": sorted(first.opened),
@@ -453,10 +449,9 @@ def as_records(report: Report) -> dict[str, Any]:
         "barsLeftOut": not drawn,
         "views": [
             {
-                "name": view.name,
-                "meaning": view.meaning,
+                **data_of(view, "name meaning"),
                 "bars": rectangles(found.bars, running=False),
-                "loads": [load.to_dict() for load in found.loads],
+                **data_of(found, "loads"),
                 "estimates": dict(view.estimates),
                 "free": None if view.free is None else asdict(view.free),
             }
@@ -465,8 +460,7 @@ def as_records(report: Report) -> dict[str, Any]:
         "comparison": None if report.comparison is None else report.comparison.to_dict(MAX_JOBS),
         **data_of(report, "plan advice"),
         "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
-        "metrics": dict(report.metrics),
-        "records": list(report.jobs),
+        **data_of(report, "metrics records=jobs"),
         "use": None if report.use is None else asdict(report.use),
         "accounts": [asdict(curve) for curve in report.accounts],
     }

@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from ...model.display import HOUR, MINUTE
+from ...model.display import HOUR, MINUTE, data_of
 from ...model.errors import InputError, Problem, SlotwiseError, wrong_clock
 from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
 from .database import (
@@ -597,13 +597,8 @@ def _running(start: int) -> dict[str, Any]:
 
 def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:
     return {
-        "key": job.number,
-        "job": item.job,
-        "submit": item.submit,
-        "attempt": job.attempt,
-        "user": item.user,
-        "queue": item.queue,
-        "slots": item.slots,
+        **data_of(job, "key=number attempt"),
+        **data_of(item, "job submit user queue slots"),
         "first_seen": at,
         "state": "pending",
         "known_by": "",
