@@ -34,7 +34,13 @@ from sqlalchemy import (
     table,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.types import TypeEngine
 
@@ -247,6 +253,9 @@ def connected(target: str | Path, *, create: bool) -> Engine:
     try:
         with engine.connect() as connection:
             found = [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check(1)")]
+    except OperationalError as error:  # such as a folder that is read-only
+        engine.dispose()
+        raise InputError([Problem(f"cannot be opened: {_first_line(error)}", text)]) from None
     except (DBAPIError, ValueError) as error:
         found = [_first_line(error)]
     if found != ["ok"]:

@@ -215,6 +215,17 @@ def test_a_damaged_store_is_refused(tmp_path: Path):
         Store.open(path)
 
 
+def test_a_store_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path):
+    """As in a folder that is read-only: SQLite cannot make its other files."""
+    path = tmp_path / "s.db"
+    with Store.open(path) as store:
+        store.record(poll(0, job("1")))
+    Path(f"{path}-wal").mkdir()
+    with pytest.raises(InputError, match=r"cannot be opened: ") as raised:
+        Store.open(path)
+    assert "damaged" not in str(raised.value)
+
+
 def test_a_store_of_the_first_version_migrates(tmp_path: Path):
     """Its estimates had the time of the state as their order."""
     path = tmp_path / "s.db"
