@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...model.display import HOUR, data_of, short_clock_text
+from ...model.display import HOUR, AsData, data_of, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.omissions import sentences
@@ -43,7 +43,7 @@ MAX_ACCOUNTS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class UseOverTime:
+class UseOverTime(AsData):
     """From each time (seconds) until the next: slots in use, jobs that wait, slots they ask for."""
 
     #: Instants in seconds.
@@ -57,7 +57,7 @@ class UseOverTime:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountCurve:
+class AccountCurve(AsData):
     """A share account over time; times in seconds, shares as parts of one."""
 
     policy: str
@@ -452,17 +452,14 @@ def as_records(report: Report) -> dict[str, Any]:
                 **data_of(view, "name meaning"),
                 "bars": rectangles(found.bars, running=False),
                 **data_of(found, "loads"),
-                "estimates": dict(view.estimates),
-                "free": None if view.free is None else asdict(view.free),
+                **data_of(view, "estimates free"),
             }
             for view, found in zip(report.views, charts, strict=True)
         ],
         "comparison": None if report.comparison is None else report.comparison.to_dict(MAX_JOBS),
         **data_of(report, "plan advice"),
         "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
-        **data_of(report, "metrics records=jobs"),
-        "use": None if report.use is None else asdict(report.use),
-        "accounts": [asdict(curve) for curve in report.accounts],
+        **data_of(report, "metrics records=jobs use accounts"),
     }
 
 

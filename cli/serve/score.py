@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import inf, nan
 from operator import attrgetter
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...model.display import data_of
 from ...model.errors import InputError, Problem, report, wrong_clock
 from ...solver.accuracy.measures import LEVELS, GroupAccuracy
 from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tables, reliability
@@ -55,12 +56,8 @@ class Score:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as data."""
         names = ("level", "share", "calibrated")
-        return {
-            "store": asdict(self.summary),
-            "calibration": asdict(self.calibration),
-            "groups": [group.to_dict() for group in self.groups],
-            "reliability": [dict(zip(names, row, strict=True)) for row in self.reliability],
-        }
+        shares = [dict(zip(names, row, strict=True)) for row in self.reliability]
+        return data_of(self, "store=summary calibration groups") | {"reliability": shares}
 
     def compared_records(self) -> list[dict[str, Any]]:
         """Return the waits that were estimated of each job, and the one that followed; seconds."""

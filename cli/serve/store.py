@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from ...model.display import HOUR, MINUTE, data_of
+from ...model.display import HOUR, MINUTE, AsData, data_of
 from ...model.errors import InputError, Problem, SlotwiseError, wrong_clock
 from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
 from .database import (
@@ -131,7 +131,7 @@ class LoggedStart:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreSummary:
+class StoreSummary(AsData):
     """Contents of a store as numbers."""
 
     #: Number of polls, times of the first and last one (None: no poll yet).

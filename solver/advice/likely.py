@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...model.display import AsData
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -200,7 +201,7 @@ MAX_TIMES = 600
 
 
 @dataclass(frozen=True, slots=True)
-class FreeOverTime:
+class FreeOverTime(AsData):
     """Free slots and memory (MB, None if no host has an amount of it) from each time on."""
 
     #: Seconds, the first is the instance's now. Hosts that take no jobs count for nothing.

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ...model.display import DAY, data_of, with_stamps
+from ...model.display import DAY, AsData, data_of, with_stamps
 from ...model.errors import InputError, Problem
 from ...model.job_table import OneLine
 from ...model.omissions import Omission
@@ -45,7 +45,7 @@ DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(AsData):
     """Calibration factors of P10 and P90, applied to seconds from the instant of the forecast."""
 
     #: Factor of P10.
@@ -234,12 +234,10 @@ class Forecasts(OneLine):
         return {
             **data_of(self, "now origin"),
             "samples": self.samples.shape[1],
-            **data_of(self, "seed policy run_by doubts omissions"),
-            "calibration": asdict(self.calibration),
+            **data_of(self, "seed policy run_by doubts omissions calibration"),
             **({} if by is None else {"by": by}),
             "jobs": self.records(by),
-            "remarks": list(self.remarks),
-            "cut": self.cut,
+            **data_of(self, "remarks cut"),
         }
 
 
