@@ -237,7 +237,8 @@ class Forecasts(OneLine):
             **data_of(self, "seed policy run_by doubts omissions calibration"),
             **({} if by is None else {"by": by}),
             "jobs": self.records(by),
-            **data_of(self, "remarks cut"),
+            "remarks": list(self.remarks),
+            "cut": self.cut,
         }
 
 
