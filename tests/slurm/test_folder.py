@@ -151,7 +151,7 @@ def test_associations_of_another_cluster_do_not_count() -> None:
     config = Text("Configuration data as of 2026-11-26T23:01:49\nClusterName = Live\n", "c.txt")
     found = read_texts([Text(table, "assoc.txt"), jobs, config], "test").limits
     assert [(item.account, item.values["grptres"]) for item in found] == [("physics", "cpu=8")]
-    with pytest.raises(InputError, match="clusters live, other, and no input names the cluster"):
+    with pytest.raises(InputError, match=r"clusters \(live, other\), but no input names one"):
         read_texts([Text(table, "assoc.txt"), jobs], "test")
 
 

@@ -238,3 +238,35 @@ def test_of_limits_that_a_qos_overrides_nothing_is_proved(
     line = "-n2 --mem=1 -q normal -A lab -p night"
     words = ("ask", folder, "--user", "ann", "--format", "json", f"sbatch {line}")
     assert ("Slurm counts one of them" in run(*words)) == bool(named)
+
+
+WAITING = (
+    "JobId={0} JobName=j UserId=ann(1) Account=lab QOS=normal JobState=PENDING Reason=Priority "
+    "Partition=cpu SubmitTime=2026-03-02T09:00:00 StartTime=Unknown TimeLimit=01:00:00 NumNodes=1 "
+    "NumCPUs=2 NumTasks=2 CPUs/Task=1 ReqTRES=cpu=2,mem=100M,node=1 MinMemoryNode=100M "
+    "OverSubscribe={1}\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("cell", "sharing", "is_touched"),
+    [
+        ("cpu=8", "NO", True),  # two whole nodes: the third job has to wait
+        ("mem=8G", "NO", False),
+        ("cpu=8", "OK", False),
+    ],
+)
+def test_exclusive_jobs_take_whole_nodes_of_a_shared_limit(
+    tmp_path: Path, cell: str, sharing: str, is_touched: bool
+) -> None:
+    """Three jobs of two CPUs on whole nodes of four started at once under cpu=8, "proved"."""
+    folder = folder_of(tmp_path / "site", qos=("GrpTRES", cell))
+    (folder / "jobs.txt").write_text("".join(WAITING.format(job, sharing) for job in (8, 9, 10)))
+    rows = json.loads(run("compare", folder, "--format", "json"))["jobs"]
+    assert [row["proved"] for row in rows] == [not is_touched] * 3
+    proved, names = told(folder, "-n1 --mem=1 -q normal -A lab --priority=1")
+    assert (proved, "not whole nodes" in names) == (not is_touched, is_touched)
+    alone = folder_of(tmp_path / "alone", qos=("GrpTRES", cell))
+    proved, names = told(alone, "--exclusive -n2 --mem=1 -q normal -A lab")
+    named = cell.startswith("cpu")
+    assert (proved, "not whole nodes" in names) == (not named, named)

@@ -392,8 +392,9 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
     }
     covering = [row for row in listed.rows if listed.covers(row, job, surely=False)]
     found += _set_twice(row for row in covering if listed.covers(row, job))
+    behind = any(item.exclusive for item in instance.pending)
     for row in covering:
-        found += [text for text, _ in _not_modelled(row, [job])]
+        found += [text for text, _ in _not_modelled(row, [job], behind_exclusive=behind)]
         found += [
             _named(row, column)
             for tres, number, word in _MODELLED
@@ -476,9 +477,15 @@ def _amount_name(tres: str) -> str:
     return {"cpu": "slots", "mem": "mem"}.get(tres, "")
 
 
-def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[str, list[str]]]:
-    """Yield what no method obeys of a row, each with the jobs that it may hold back."""
+def _not_modelled(
+    row: SlurmLimit, jobs: Sequence[SlurmJob], *, behind_exclusive: bool = False
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield what no method obeys of a row, each with the jobs that it may hold back.
+
+    behind_exclusive: whether other pending jobs take whole nodes.
+    """
     of, every = _titled(row), [job.full_id for job in jobs]
+    takes_nodes = any(job.sharing == "none" and not job.allocation for job in jobs)
     for column, cell in row.values.items():
         if not is_set(row, column):
             continue
@@ -487,6 +494,8 @@ def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[s
             for tres in values.tres(cell):
                 if not _amount_name(tres):
                     yield f"limit of {tres} of {of}", every
+                elif tres == "cpu" and (takes_nodes or behind_exclusive):
+                    yield f"{named}: here exclusive jobs count as requested, not whole nodes", every
         elif column in _OF_ONE_JOB:
             beyond = [job.full_id for job in jobs if _is_beyond(job, column, cell)]
             if beyond:
