@@ -267,6 +267,7 @@ def test_exclusive_jobs_take_whole_nodes_of_a_shared_limit(
     proved, names = told(folder, "-n1 --mem=1 -q normal -A lab --priority=1")
     assert (proved, "not whole nodes" in names) == (not is_touched, is_touched)
     alone = folder_of(tmp_path / "alone", qos=("GrpTRES", cell))
-    proved, names = told(alone, "--exclusive -n2 --mem=1 -q normal -A lab")
+    (alone / "jobs.txt").write_text(WAITING.format(8, "OK"))
+    proved, names = told(alone, "--exclusive -n2 --mem=1 -q normal -A lab --priority=1")
     named = cell.startswith("cpu")
     assert (proved, "not whole nodes" in names) == (not named, named)
