@@ -8,6 +8,7 @@ from datetime import datetime
 
 import pytest
 import slotwise as sw
+from sampling import pairwise
 
 from tests.slurm.test_import import instance_of
 
@@ -157,23 +158,26 @@ def reservation_json(flags: str, start: str, end: str) -> str:
     return json.dumps({"reservations": [record | numbers], "errors": [], "warnings": []})
 
 
+#: Flags, begin and end of a reservation, and the longest run between two of its periods (minutes).
+REPEATED = [
+    ("DAILY", "02T18:00", "02T20:00", 22 * 60),
+    ("DAILY", "02T09:00", "02T11:00", 22 * 60),
+    ("DAILY", "02T22:30", "03T01:00", 21 * 60 + 30),
+    ("WEEKLY", "04T18:00", "04T20:00", 166 * 60),
+    ("WEEKDAY", "02T18:00", "02T20:00", 70 * 60),
+    ("WEEKEND", "07T06:00", "07T18:00", 132 * 60),
+]
+
+
 @pytest.mark.behaviour("SLU-01")
-@pytest.mark.parametrize("write", [reservation_text, reservation_json])
 @pytest.mark.parametrize(
-    ("flags", "start", "end", "longest"),
-    [
-        ("DAILY", "02T18:00", "02T20:00", 22 * 60),
-        ("DAILY", "02T09:00", "02T11:00", 22 * 60),
-        ("DAILY", "02T22:30", "03T01:00", 21 * 60 + 30),
-        ("WEEKLY", "04T18:00", "04T20:00", 166 * 60),
-        ("WEEKDAY", "02T18:00", "02T20:00", 70 * 60),
-        ("WEEKEND", "07T06:00", "07T18:00", 132 * 60),
-    ],
+    ("write", "repeated"), pairwise([reservation_text, reservation_json], REPEATED)
 )
 def test_a_reservation_of_slurm_that_repeats(
-    write: Callable[[str, str, str], str], flags: str, start: str, end: str, longest: int
+    write: Callable[[str, str, str], str], repeated: tuple[str, str, str, int]
 ) -> None:
     """The first period of a repeated one may be days ahead: it is treated as now, and named."""
+    flags, start, end, longest = repeated
     text = write(flags, start, end)
     for limit, fits in ((longest, True), (longest + 1, False)):
         found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, limit, "")})
