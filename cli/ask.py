@@ -79,7 +79,7 @@ def asked_for(
     for word in words:
         if word.startswith("--") and (hint := nearest(word, options)):
             raise InputError(
-                f"unknown option '{word}'{hint}; if it is an option of the command, quote all of it"
+                f"unknown option '{word}'{hint}; if it belongs to the job, quote the whole line"
             )
     if not words or words in (["bsub"], ["-"]):  # without a command bsub reads the job from there
         return AskedLine(_from_standard_input(stdin), name="standard input")

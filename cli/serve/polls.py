@@ -126,7 +126,7 @@ def state_source(source: Source, living: Callable[[str], StateSource]) -> StateS
     if source.example is not None and source.file is None:
         return living(source.example)
     if str(source.file) == "-":
-        raise InputError("serve reads its source repeatedly, so it cannot be -: give a file")
+        raise InputError("serve cannot read standard input (-) repeatedly: give a file")
     path = source.path()
     check_inside(path)
     with suppress(OSError):  # a name that is too long is not a folder: its reader says so

@@ -60,7 +60,9 @@ def top(
         _print(given, choice, time_limit)
         return
     if str(source.file) == "-":
-        raise InputError("top reads its source repeatedly, so it cannot be -: add --once")
+        raise InputError(
+            "top cannot read standard input (-) repeatedly: add --once, or give a file"
+        )
     from .page import TopApp
 
     app = TopApp(given, choice, seconds or (LIVE_EVERY if source.live else None), time_limit)

@@ -379,10 +379,9 @@ class Fields:
     def time(self, name: str) -> int:
         """Return the next field as seconds since 1970; 0 or -1 if not set."""
         value = self.whole(name)
-        if value < -1:
-            raise ValueError(f"{name} must be seconds since 1970, not {value} (field {self._at})")
-        if value > LAST_SECOND:
-            raise ValueError(f"{name} must be seconds since 1970, not {value} (field {self._at})")
+        if not -1 <= value <= LAST_SECOND:
+            limits = f"0 to {LAST_SECOND} seconds since 1970"
+            raise ValueError(f"{name} must be {limits}, not {value} (field {self._at})")
         return value
 
     def number(self, name: str) -> float:

@@ -117,7 +117,9 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     if len(others) < len(known):
         remarks += (f"{source}: {_of_it(len(known) - len(others))}",)
     if known and not others:
-        wrong = "all finished jobs are pending or running in the instance: give an older log"
+        wrong = (
+            "the jobs it calls finished are pending or running in the instance: give an older log"
+        )
         raise InputError([Problem(wrong, source)])
     if not known:
         late = duration_text(min(item.end for item in ended) + shift - instance.now)

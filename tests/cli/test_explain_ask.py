@@ -134,7 +134,7 @@ def test_a_line_may_be_given_as_its_words(words: tuple[str, ...]) -> None:
         ),
         (
             ["ask", "--example", "headline", "-n", "4", "./a.out", "--seeds", "3"],
-            "if it is an option of the command, quote all of it",
+            "if it belongs to the job, quote the whole line",
         ),
         (["ask", "--example", "headline", "-n 0 -W x"], "bsub line: -n: must be 1 slot or more"),
         (["ask", "--example", "headline", "-n 4 -q no"], "bsub line: -q: unknown queue 'no'"),

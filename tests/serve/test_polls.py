@@ -58,7 +58,7 @@ def test_sources_of_the_command(tmp_path: Path) -> None:
     assert isinstance(state_source(Source(file=tmp_path), living), SnapshotFolder)
     assert state_source(Source(example="tutorial"), living).title == "tutorial"
     assert state_source(Source(live=True), living).stamp() == ()
-    with pytest.raises(InputError, match="so it cannot be -: give a file"):
+    with pytest.raises(InputError, match=r"standard input \(-\) repeatedly: give a file"):
         state_source(Source(file=Path("-")), living)
 
 

@@ -58,7 +58,7 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
     missing = [name for name in _NEEDED if name not in named]
     if missing:
         wrong = f"has no column {', '.join(missing)}"
-        raise InputError([Problem(f"{wrong}; give sshare -a -l -P", f"{text.source}:{at + 1}")])
+        raise InputError([Problem(f"{wrong}: give sshare -a -l -P", f"{text.source}:{at + 1}")])
     tables, places = [], []
     for number, cells in rows:
         where = f"{text.source}:{number}"
@@ -105,7 +105,7 @@ def check_accounts(rows: Sequence[SlurmShare]) -> None:
     for row in rows:
         if row.account not in accounts:
             wrong = f"account {row.account!r} of user {row.user!r} has no row of its own"
-            raise InputError([Problem(f"{wrong}; give sshare -a -l -P", row.where)])
+            raise InputError([Problem(f"{wrong}: give sshare -a -l -P", row.where)])
 
 
 def share_of(record: SlurmRecord) -> SlurmShare:
