@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from slotwise import InputError
 from slotwise.cli.main import app
 from typer.testing import CliRunner
 
@@ -271,3 +272,52 @@ def test_exclusive_jobs_take_whole_nodes_of_a_shared_limit(
     proved, names = told(alone, "--exclusive -n2 --mem=1 -q normal -A lab --priority=1")
     named = cell.startswith("cpu")
     assert (proved, "not whole nodes" in names) == (not named, named)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [("maxtres", "cpu=x"), ("maxtres", "cpu=-1"), ("maxtres", "3"), ("mintres", "cpu=y"),
+     ("maxtresmins", "abc"), ("maxwall", "abc")],
+)  # fmt: skip
+@pytest.mark.parametrize("command", [("ask", "sbatch -n1"), ("slots",)])
+def test_a_limit_of_an_instance_that_is_none_is_one_line(
+    tmp_path: Path, column: str, cell: str, command: tuple[str, ...]
+) -> None:
+    """It was exit 70, or the limit was silently no limit."""
+    saved = tmp_path / "site.yaml"
+    source = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
+    run("import", "slurm", "--from", source, "-o", saved)
+    text = saved.read_text().replace("maxtres: cpu=6", f"{column}: '{cell}'")
+    assert cell in text
+    saved.write_text(text)
+    name, *line = command
+    made = CliRunner().invoke(app, [name, str(saved), *line])
+    assert isinstance(made.exception, InputError)
+    assert f"{column}: " in str(made.exception)
+    assert "slurm_limits[" in str(made.exception)
+
+
+def test_columns_of_an_instance_may_have_the_letters_of_slurm(tmp_path: Path) -> None:
+    saved = tmp_path / "site.yaml"
+    source = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
+    run("import", "slurm", "--from", source, "-o", saved)
+    saved.write_text(saved.read_text().replace("maxtres: cpu=6", "MaxTRES: cpu=6"))
+    assert told(saved, "-n6 --mem=1 -q normal -A lab")[0]
+    assert not told(saved, "-n7 --mem=1 -q normal -A lab")[0]
+
+
+@pytest.mark.parametrize(
+    ("enforce", "counts"),
+    [("associations,qos", False), ("qos", False), ("limits", True), ("safe", True), ("all", True)],
+)
+def test_limits_count_only_if_slurm_enforces_them(
+    tmp_path: Path, enforce: str, counts: bool
+) -> None:
+    """With qos alone, a QOS has to be valid, but its limits are not enforced."""
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=2"), enforce=enforce)
+    names = told(folder, "-n3 --mem=1 -q normal -A lab")[1]
+    assert ("MaxTRES of qos normal" in names) is counts
+    (folder / "qos.txt").write_text(QOS.format("GrpJobs", "0"))
+    (folder / "jobs.txt").write_text(WAITING.format(8, "OK"))
+    (row,) = json.loads(run("compare", folder, "--format", "json"))["jobs"]
+    assert (row["as_configured"] is None) is counts

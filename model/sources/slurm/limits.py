@@ -57,9 +57,19 @@ _WORDS = {
     word.lower(): word
     for word in ("Grp", "Max", "Min", "TRES", "Run", "Jobs", "Wall", "PU", "PA", "PN")
 }
+
+
+def _tres(cell: str) -> dict[str, float]:
+    """Return the amounts of a cell by TRES; raise ValueError for what is none."""
+    for part in cell.split(","):
+        if "=" not in part and not values.blank(part) and part.strip() not in ("N", "-1"):
+            raise ValueError(f"{part.strip()!r} is not an amount such as cpu=8 or gres/gpu=2")
+    return values.tres(cell)
+
+
 #: Columns that are read, in small letters, each with its reader.
 _READERS: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys((*_OF_ONE_JOB, *(tres for tres, _, _ in _MODELLED)), values.tres),
+    **dict.fromkeys((*_OF_ONE_JOB, *(tres for tres, _, _ in _MODELLED)), _tres),
     **dict.fromkeys(("priority", "usagefactor", *(n for _, n, _ in _MODELLED)), values.number),
     "maxwall": values.seconds,
 }
@@ -304,7 +314,7 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     """Return the limits that bind jobs, and notes about limits that are not modelled."""
     enforced = seen.settings.get("accountingstorageenforce", "limits").lower()
     bound = Binding()
-    if not any(word in enforced for word in ("limits", "safe", "all", "qos")):
+    if not any(word in enforced for word in ("limits", "safe", "all")):  # qos alone enforces none
         return bound
     bound.rows = listed = LimitRows(seen.limits, seen.jobs, seen.partitions)
     rows = [row for row in listed.rows if any(is_set(row, key) for key in _LIMITING)]
@@ -377,7 +387,12 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
 
     project: of the job in limits of the model.
     """
-    listed = LimitRows(instance.slurm_limits)
+    rows = [
+        replace(row, values={_column(name): cell for name, cell in row.values.items()})
+        for row in instance.slurm_limits
+    ]
+    _check((f"slurm_limits[{number}]", row.values) for number, row in enumerate(rows))
+    listed = LimitRows(rows)
     kinds = {row.name for row in listed.rows if row.of == "qos"}
     accounts = {row.account for row in listed.rows if row.of != "qos"}
     found = [
