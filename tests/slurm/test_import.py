@@ -142,7 +142,7 @@ def test_limits_of_qos_and_associations() -> None:
     assert physics.amounts == {"slots": 12}
     assert physics.projects is not None
     assert {name.partition("/")[0] for name in physics.projects.names} == {"physics", "atoms"}
-    own = limits["assoc_atoms_ann_jobs"]
+    own = limits["assoc_atoms/ann_jobs"]
     assert (own.amounts, own.users) == ({"jobs": 3}, sw.Scope(("ann",)))
     budget = next(item for item in found.omissions if "GrpTRESRunMins" in item.what)
     of_long = {job.id for job in found.pending if job.project.endswith("/long")}

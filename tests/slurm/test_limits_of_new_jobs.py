@@ -133,7 +133,7 @@ def test_limits_of_another_qos_do_not_count(tmp_path: Path, named: str) -> None:
         (("MaxTRES", "cpu=2", ""), "-n3 -A lab", "ann", "MaxTRES of assoc lab (cpu=2)"),
         (("MaxTRES", "cpu=2", ""), "-n3", "ann", "MaxTRES of assoc lab (cpu=2)"),
         (("MaxTRES", "cpu=2", ""), "-n2 -A lab", "ann", ""),
-        (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "ann", "MaxWall of assoc lab_ann"),
+        (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "ann", "MaxWall of assoc lab/ann/night"),
         (("MaxWall", "", "00:30:00"), "-n1 -A lab", "ann", ""),
         (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "bob", ""),
         (("GrpTRES", "cpu=9", ""), "-n1 -A lab", "ann", "GrpTRES of assoc lab (cpu=9)"),
@@ -321,3 +321,47 @@ def test_limits_count_only_if_slurm_enforces_them(
     (folder / "jobs.txt").write_text(WAITING.format(8, "OK"))
     (row,) = json.loads(run("compare", folder, "--format", "json"))["jobs"]
     assert (row["as_configured"] is None) is counts
+
+
+#: Accounts, one of which has the name of a user's association; the limits are of lab, of ann in
+#: it, and of ann in partition night.
+NEARER = (
+    "Cluster|Account|User|ParentName|Partition|{0}\nsmall|root||||\nsmall|lab||root||{1}\n"
+    "small|lab|ann|||{2}\nsmall|lab|ann||night|{3}\nsmall|lab_ann||root||{1}\n"
+    "small|sub||lab||\nsmall|sub|ann|||\nsmall|sub|eve|||\n"
+)
+ELSEWHERE = WAITING.replace("Account=lab", "Account={2}").replace("Partition=cpu", "Partition={3}")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "starts"),
+    [
+        ("GrpJobs", ("", "0", ""), "night sub"),
+        ("GrpTRES", ("", "cpu=1", "cpu=9"), "night sub"),
+        ("MaxJobs", ("", "0", "5"), "night sub"),
+        ("MaxJobs", ("0", "5", ""), "cpu"),
+        ("MaxTRES", ("node=0", "cpu=9", "node=1"), "night"),
+        ("MaxTRES", ("", "node=0", "N"), "night sub"),
+    ],
+)  # fmt: skip
+def test_slurm_counts_the_nearest_association(
+    tmp_path: Path, column: str, cells: tuple[str, str, str], starts: str
+) -> None:
+    """Of the partition, else of the user, else of the account; that of a user has no accounts
+    below. All of them counted for each job, which was "impossible".
+    """
+    folder = folder_of(tmp_path / "site")
+    (folder / "assoc.txt").write_text(NEARER.format(column, *cells))
+    places = {"cpu": ("lab", "cpu"), "night": ("lab", "night"), "sub": ("sub", "cpu")}
+    jobs = [ELSEWHERE.format(number, "OK", *of) for number, of in enumerate(places.values())]
+    (folder / "jobs.txt").write_text("".join(jobs))
+    found = json.loads(run("compare", folder, "--format", "json"))
+    proved = [row["job"] for row in found["jobs"] if row["as_configured"] == 0 and row["proved"]]
+    assert [list(places)[int(job)] for job in proved] == starts.split()
+    assert "already defined" not in json.dumps(found)
+    for name, (account, partition) in places.items():
+        line = f"-n2 --mem=1 -t60 -q normal -A {account} -p {partition}"
+        words = ("ask", folder, "--user", "ann", "--format", "json", f"sbatch {line}")
+        assert json.loads(run(*words))["outlook"]["proved"] == (name in starts.split())
+    if "night" in starts:  # the other partition may have another association
+        assert not told(folder, "-n2 --mem=1 -q normal -A lab -p night,cpu")[0]

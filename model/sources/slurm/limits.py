@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import product
+from operator import itemgetter
 
 from ...configuration import Limit, Scope
 from ...errors import InputError, Problem
@@ -206,45 +207,91 @@ class LimitRows:
         jobs: Iterable[SlurmJob] = (),
         partitions: Iterable[SlurmPartition] = (),
     ) -> None:
-        of_partitions: defaultdict[str, list[str]] = defaultdict(list)
+        inside: defaultdict[str, list[str]] = defaultdict(list)
         for item in partitions:
-            of_partitions[item.qos].append(item.name)
-        #: The rows; that of the QOS of a partition has the partitions in a cell.
-        self.rows = [
-            replace(row, values={**row.values, "partition": ",".join(of_partitions[row.name])})
-            if row.of == "qos" and row.name in of_partitions
-            else row
-            for row in limits
-        ]
+            inside[item.qos].append(item.name)
+        #: Rows by their names; that of the QOS of a partition has the partitions in a cell.
+        self.rows: dict[str, SlurmLimit] = {}
+        for row in limits:
+            known = self.rows.get(_titled(row), row).values
+            of_qos = inside.get(row.name) if row.of == "qos" else None
+            own = {"partition": ",".join(of_qos)} if of_qos else {}
+            self.rows[_titled(row)] = replace(row, values={**known, **row.values, **own})
         self.running = [job for job in jobs if job.allocation]
-        #: Account above each account.
-        self._above = {row.account: row.parent for row in self.rows if not row.user}
+        self._qos = [row for row in self.rows.values() if row.of == "qos"]
+        #: Associations by account, user and partition.
+        self._associations = {
+            (row.account, row.user, name): row
+            for row in self.rows.values()
+            if row.of != "qos"
+            for name in partitions_of(row) or ("",)
+        }
+        #: Partitions for which a user has another association with an account.
+        self.apart: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for account, user, name in filter(itemgetter(2), self._associations):
+            self.apart[account, user].append(name)
+        self._known: dict[object, tuple[SlurmLimit, ...]] = {}
 
-    def has_account(self, row: SlurmLimit, account: str) -> bool:
-        """Whether an association is that of an account or of one above it."""
-        for _ in range(len(self._above) + 1):  # a listing may have a circle
-            if account == row.account:
-                return True
-            account = self._above.get(account, "")
-        return row.account == "root"
+    def chain(self, account: str) -> list[SlurmLimit]:
+        """Return the rows of an account and of those above it, the nearest first."""
+        found: list[SlurmLimit] = []
+        while (row := self._associations.get((account, "", ""))) and row not in found:
+            found.append(row)  # a listing may have a circle
+            account = row.parent or ("root" if account != "root" else "")
+        root = self._associations.get(("root", "", ""))
+        return found if root is None or root in found else [*found, root]
 
-    def of(self, job: SlurmJob) -> Iterator[SlurmLimit]:
-        """Yield the rows whose limits count for a job."""
-        return (row for row in self.rows if self.covers(row, job))
+    def whole(self, row: SlurmLimit) -> SlurmLimit:
+        """Return an association with the limits of each user and of each job that it inherits."""
+        cells = dict(row.values)
+        for above in self.chain(row.account):
+            for column in filter(lambda column: column.startswith("max"), above.values):
+                cells[column] = _inherited(cells.get(column, ""), above.values[column], column)
+        return replace(row, values=cells)
 
-    def covers(self, row: SlurmLimit, job: SlurmJob, *, surely: bool = True) -> bool:
-        """Whether the limits of a row count for a job; not surely: a QOS or account that the job
-        does not name may be any.
+    def of(self, job: SlurmJob, *, surely: bool = True) -> tuple[SlurmLimit, ...]:
+        """Return the rows whose limits count for a job, each with those that do; not surely: a QOS
+        or account that the job does not name may be any.
+
+        Slurm counts the association of the partition, else that of the user, else that of the
+        account (assoc_mgr_fill_in_assoc); of the accounts above, only limits of groups.
         """
-        if row.user not in ("", job.user):
-            return False
-        inside = partitions_of(row)
-        if row.of == "qos":
+        key = (job.account, job.qos, job.user, job.partitions, surely)
+        if key not in self._known:
+            self._known[key] = tuple(self._counting(job, surely=surely))
+        return self._known[key]
+
+    def _counting(self, job: SlurmJob, *, surely: bool) -> Iterator[SlurmLimit]:
+        for row in self._qos:
             named = row.name == job.qos or not (surely or job.qos)
-            return named or not set(inside).isdisjoint(job.partitions)
-        account = job.account or ("default" if surely else row.account)
-        there = not inside or not set(inside).isdisjoint(job.partitions)
-        return there and self.has_account(row, account)
+            if named or not set(partitions_of(row)).isdisjoint(job.partitions):
+                yield row
+        accounts = {job.account or "default"}
+        if not (surely or job.account):
+            accounts = {account for account, _, _ in self._associations}
+        found: dict[str, SlurmLimit] = {}
+        for account, name in product(sorted(accounts), job.partitions or ("",)):
+            keys = ((account, job.user, name), (account, job.user, ""), (account, "", ""))
+            own = next(filter(None, map(self._associations.get, keys)), None)
+            if own is not None:
+                found[_titled(own)] = self.whole(own)
+            for row in self.chain(account):
+                group = {key: cell for key, cell in row.values.items() if not key.startswith("max")}
+                found.setdefault(_titled(row), replace(row, values=group))
+        yield from found.values()
+
+    def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
+        """Whether limits of a row count for a job."""
+        return _titled(row) in map(_titled, self.of(job))
+
+    def left_of(self, job: SlurmJob, exclusive: Collection[str]) -> Iterator[str]:
+        """Yield what no method obeys of the limits for a job. exclusive: titles of the rows that
+        count for pending jobs on whole nodes.
+        """
+        for row in self.of(job, surely=False):
+            yield from _not_modelled(row, job, exclusive)
+        if not job.allocation:
+            yield from _set_twice(self.of(job))
 
     def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
         """Whether a limit of a row may hold back a job that it covers: one that methods obey only
@@ -295,6 +342,15 @@ def _amounts(job: SlurmJob) -> dict[str, float]:
     return {"node": size.nodes, **counted, **known, **size.requested, "jobs": 1.0, "cpu": cpus}
 
 
+def _inherited(own: str, above: str, column: str) -> str:
+    """Return a limit of an association: its own, else that above it, for each TRES by itself."""
+    if "tres" not in column:
+        return own if own not in ("", "N", "-1") else above
+    parts = (part.partition("=") for part in f"{above},{own}".split(","))
+    found = {name: amount for name, _, amount in parts if amount not in ("", "N")}
+    return ",".join(f"{name}={amount}" for name, amount in found.items())
+
+
 def has_tres(cell: str, tres: str) -> bool:
     """Whether a cell limits a TRES whose name begins so."""
     return not tres or any(name.startswith(tres) for name in values.tres(cell))
@@ -317,37 +373,21 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     if not any(word in enforced for word in ("limits", "safe", "all")):  # qos alone enforces none
         return bound
     bound.rows = listed = LimitRows(seen.limits, seen.jobs, seen.partitions)
-    rows = [row for row in listed.rows if any(is_set(row, key) for key in _LIMITING)]
-    bound.for_new = tuple(_for_new(listed.rows))
+    bound.for_new = tuple(_for_new(listed.rows.values()))
     bound.by_qos = any(
         row.of == "qos" and row.values and not partitions_of(row) for row in bound.for_new
     )
-    accounts = dict.fromkeys(job.account or "default" for job in seen.jobs)
-    kinds = list(dict.fromkeys(job.qos or "none" for job in seen.jobs)) if bound.by_qos else []
-    for row in rows:
-        scope = {"queues": Scope(inside)} if (inside := partitions_of(row)) else {}
-        if row.of == "qos" and inside:
-            projects = [bound.project(job) for job in seen.jobs]
-        else:
-            names = [name for name in accounts if row.of == "qos" or listed.has_account(row, name)]
-            suffixes = [row.name] if row.of == "qos" else kinds
-            projects = [f"{name}/{qos}" for name in names for qos in suffixes] or names
-            scope["projects"] = Scope(tuple(projects))
-        if row.user:
-            scope["users"] = Scope((row.user,))
-        if projects:
-            _add(row, scope, projects, bound)
-    of_job: defaultdict[str, list[SlurmLimit]] = defaultdict(list)
-    for row in filter(lambda row: row.values, bound.for_new):
-        covered = [job for job in seen.jobs if listed.covers(row, job, surely=False)]
-        for text, jobs in _not_modelled(row, covered) if covered else ():
-            notes.touch(text, jobs)
-        for job in (job for job in covered if not job.allocation):
-            of_job[job.full_id].append(row)
+    bound.limits += _made(listed, seen.jobs, by_qos=bound.by_qos)
     several: defaultdict[str, list[str]] = defaultdict(list)
-    for name, counting in of_job.items():
-        for text in _set_twice(counting):
-            several[text].append(name)
+    exclusive = {
+        _titled(row)
+        for job in seen.jobs
+        if job.sharing == "none" and not job.allocation
+        for row in listed.of(job, surely=False)
+    }
+    for job in seen.jobs:
+        for text in listed.left_of(job, exclusive):
+            several[text].append(job.full_id)
     for text, jobs in several.items():
         notes.touch(text, jobs)
     for text, touched in _unlisted(seen):
@@ -362,7 +402,7 @@ def _set_twice(rows: Iterable[SlurmLimit]) -> Iterator[str]:
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for row in rows:
         of = _titled(row) if row.of == "qos" else "its association"
-        for column in filter(row.values.get, _LIMITING):
+        for column in (column for column in _LIMITING if is_set(row, column)):
             name = spelt({"maxjobs": "maxjobspu"}.get(column, column))
             for tres in values.tres(row.values[column]) if "tres" in column else ("",):
                 found[f"{name} {tres}".strip()][of] = None
@@ -372,13 +412,11 @@ def _set_twice(rows: Iterable[SlurmLimit]) -> Iterator[str]:
 
 
 def _for_new(rows: Iterable[SlurmLimit]) -> Iterator[SlurmLimit]:
-    """Yield each QOS and account with its limits, and each user with limits, for new jobs."""
+    """Yield each row with its limits, for new jobs."""
     counted = re.compile(rf"partition|flags|{HOLDING.pattern}")
     for row in rows:
         kept = {name: row.values[name] for name in row.values if counted.match(name)}
-        kept = {name: cell for name, cell in kept.items() if is_set(row, name)}
-        if kept.keys() - {"partition"} or not row.user:
-            yield replace(row, values=kept)
+        yield replace(row, values={name: kept[name] for name in kept if is_set(row, name)})
 
 
 def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str, ...]:
@@ -393,8 +431,8 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
     ]
     _check((f"slurm_limits[{number}]", row.values) for number, row in enumerate(rows))
     listed = LimitRows(rows)
-    kinds = {row.name for row in listed.rows if row.of == "qos"}
-    accounts = {row.account for row in listed.rows if row.of != "qos"}
+    kinds = {row.name for row in listed.rows.values() if row.of == "qos"}
+    accounts = {row.account for row in listed.rows.values() if row.of != "qos"}
     found = [
         _unlisted_text(kind, name)
         for kind, name, known in (("qos", job.qos, kinds), ("association", job.account, accounts))
@@ -405,17 +443,15 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
         for limit in instance.limits
         if limit.projects is None or project in limit.projects.names
     }
-    covering = [row for row in listed.rows if listed.covers(row, job, surely=False)]
-    found += _set_twice(row for row in covering if listed.covers(row, job))
-    behind = any(item.exclusive for item in instance.pending)
-    for row in covering:
-        found += [text for text, _ in _not_modelled(row, [job], behind_exclusive=behind)]
-        found += [
-            _named(row, column)
-            for tres, number, word in _MODELLED
-            for column in (tres, number)
-            if is_set(row, column) and f"{_label(row)}_{word}" not in bound
-        ]
+    behind = listed.rows if any(item.exclusive for item in instance.pending) else ()
+    found += listed.left_of(job, behind)
+    found += [
+        _named(row, column)
+        for row in listed.of(job, surely=False)
+        for tres, number, word in _MODELLED
+        for column in (tres, number)
+        if is_set(row, column) and f"{_label(row)}_{word}" not in bound
+    ]
     return tuple(dict.fromkeys(found))
 
 
@@ -450,39 +486,66 @@ def _unlisted_text(kind: str, name: str) -> str:
 
 
 def _label(row: SlurmLimit) -> str:
-    return f"qos_{row.name}" if row.of == "qos" else f"assoc_{row.account}_{row.user}".rstrip("_")
+    return _titled(row).replace(" ", "_", 1)
 
 
 def _titled(row: SlurmLimit) -> str:
-    return _label(row).replace("_", " ", 1)
+    """Return the name of a row: ``qos normal``, ``assoc lab/ann/night``."""
+    names = (row.account, row.user, ",".join(partitions_of(row)))
+    return f"qos {row.name}" if row.of == "qos" else f"assoc {'/'.join(names).rstrip('/')}"
 
 
 def _named(row: SlurmLimit, column: str) -> str:
     return f"{spelt(column)} of {_titled(row)} ({row.values[column]})"
 
 
-def _add(
-    row: SlurmLimit, scope: Mapping[str, Scope], projects: Sequence[str], bound: Binding
-) -> None:
-    """Add the limits of one row of a listing."""
+def _made(listed: LimitRows, jobs: Iterable[SlurmJob], *, by_qos: bool) -> Iterator[Limit]:
+    """Yield the limits of the model for these jobs. by_qos: whether their projects have a QOS."""
     everyone = Scope(("all",), each=True)
-    more: Mapping[str, Mapping[str, Scope]] = {
-        "user": {"users": everyone},
-        "account": {"projects": Scope(tuple(projects), each=True)},
-        "jobs": {} if row.user else {"users": everyone},
+    accounts = dict.fromkeys(job.account or "default" for job in jobs)
+    kinds = list(dict.fromkeys(job.qos or "none" for job in jobs)) if by_qos else []
+    below = {name: set(map(_titled, listed.chain(name))) for name in accounts}
+    #: Users whose jobs Slurm does not count with a limit of each user of their account.
+    apart = {
+        (row.account, row.user)
+        for row in listed.rows.values()
+        if row.user and (is_set(row, "maxjobs") or partitions_of(row))
     }
-    for tres, count, word in _MODELLED:
-        amounts = {
-            name: amount
-            for of, amount in values.tres(row.values.get(tres, "")).items()
-            if (name := _amount_name(of))
-        }
-        number = values.number(row.values.get(count) or None)
-        if number is not None and math.isfinite(number) and number >= 0:
-            amounts["jobs"] = number
-        if amounts:
-            scopes: Mapping[str, Any] = {**scope, **more.get(word, {})}
-            bound.limits.append(Limit(f"{_label(row)}_{word}", amounts, **scopes))
+    for row in listed.rows.values():
+        of_qos, inside = row.of == "qos", partitions_of(row)
+        others = () if of_qos or not row.user else tuple(listed.apart[row.account, row.user])
+        queues = Scope(inside) if inside else Scope(("all",), excluded=others) if others else None
+        for tres, count, word in _MODELLED:
+            names = [name for name in accounts if of_qos or _titled(row) in below[name]]
+            users = everyone if word in ("user", "jobs") else None
+            if row.user or (word == "jobs" and not of_qos):
+                names = [row.account] if row.account in accounts else []
+                but = tuple(user for account, user in apart if account == row.account)
+                users = Scope((row.user,)) if row.user else replace(everyone, excluded=but)
+            if word == "jobs" and row.user and (row.account, row.user) not in apart:
+                continue
+            pairs = [row.name] if of_qos else kinds
+            listed_names = tuple(f"{name}/{qos}" for name in names for qos in pairs)
+            projects = Scope(listed_names or tuple(names), each=word == "account")
+            amounts = _amounts_of(row if of_qos else listed.whole(row), tres, count)
+            if amounts and names:
+                yield Limit(
+                    f"{_label(row)}_{word}", amounts, queues=queues, users=users,
+                    projects=None if of_qos and inside else projects,
+                )  # fmt: skip
+
+
+def _amounts_of(row: SlurmLimit, tres: str, count: str) -> dict[str, float]:
+    """Return the amounts of a limit of the model. tres, count: columns of the row."""
+    amounts = {
+        name: amount
+        for of, amount in values.tres(row.values.get(tres, "")).items()
+        if (name := _amount_name(of))
+    }
+    number = values.number(row.values.get(count) or None)
+    if number is not None and math.isfinite(number) and number >= 0:
+        amounts["jobs"] = number
+    return amounts
 
 
 def _amount_name(tres: str) -> str:
@@ -492,15 +555,10 @@ def _amount_name(tres: str) -> str:
     return {"cpu": "slots", "mem": "mem"}.get(tres, "")
 
 
-def _not_modelled(
-    row: SlurmLimit, jobs: Sequence[SlurmJob], *, behind_exclusive: bool = False
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield what no method obeys of a row, each with the jobs that it may hold back.
-
-    behind_exclusive: whether other pending jobs take whole nodes.
-    """
-    of, every = _titled(row), [job.full_id for job in jobs]
-    takes_nodes = any(job.sharing == "none" and not job.allocation for job in jobs)
+def _not_modelled(row: SlurmLimit, job: SlurmJob, exclusive: Collection[str]) -> Iterator[str]:
+    """Yield what no method obeys of a row and may hold back a job. exclusive: as of left_of."""
+    of = _titled(row)
+    takes_nodes = of in exclusive or (job.sharing == "none" and not job.allocation)
     for column, cell in row.values.items():
         if not is_set(row, column):
             continue
@@ -508,18 +566,17 @@ def _not_modelled(
         if column in _LIMITING:
             for tres in values.tres(cell):
                 if not _amount_name(tres):
-                    yield f"limit of {tres} of {of}", every
-                elif tres == "cpu" and (takes_nodes or behind_exclusive):
-                    yield f"{named}: here exclusive jobs count as requested, not whole nodes", every
+                    yield f"limit of {tres} of {of}"
+                elif tres == "cpu" and takes_nodes:
+                    yield f"{named}: here exclusive jobs count as requested, not whole nodes"
         elif column in _OF_ONE_JOB:
-            beyond = [job.full_id for job in jobs if _is_beyond(job, column, cell)]
-            if beyond:
-                yield f"{named}{EXCEEDED}", beyond
+            if _is_beyond(job, column, cell):
+                yield f"{named}{EXCEEDED}"
         elif column == "flags":
             if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
-                yield f"flags {', '.join(flags)} of {of}", every
+                yield f"flags {', '.join(flags)} of {of}"
         elif HOLDING.match(column):
-            yield named, every
+            yield named
 
 
 def spelt(column: str) -> str:

@@ -62,8 +62,9 @@ class PartitionGroups:
         #: Whether priorities depend on the partition.
         self.by_factor = seen.settings.get("priorityweightpartition", "0") not in ("", "0")
         limited = {row.name for row in seen.limits if row.of == "qos"}
-        #: Partitions whose QOS has limits.
+        #: Partitions whose QOS has limits, or for which users have associations of their own.
         self.limited = {item.name for item in seen.partitions if item.qos in limited}
+        self.limited |= {row.values.get("partition", "") for row in seen.limits}
         self.made: dict[tuple[str, ...], PartitionGroup] = {}
 
     def of(self, job: SlurmJob) -> PartitionGroup | None:
