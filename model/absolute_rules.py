@@ -7,14 +7,14 @@ from itertools import islice
 
 from .absolute_priority import FACTORS
 from .configuration import Queue
-from .errors import Problem, nearest
+from .errors import Problem
 from .input_limits import limits
 from .instance import Instance
 from .shares import aps_groups, grouped_queues
 
 
 def absolute_problems(instance: Instance) -> Iterator[Problem]:
-    """Yield errors: unknown queues in groups, and features that APS cannot be combined with."""
+    """Yield errors: queues in two groups, and features that APS cannot be combined with."""
     by_name = {queue.name: queue for queue in instance.queues}
     crossed = {
         name: queue.name
@@ -30,15 +30,11 @@ def absolute_problems(instance: Instance) -> Iterator[Problem]:
         path = f"queues[{index}]"
         yield from _parent_problems(instance, queue, path)
         for name in (queue.name, *grouped_queues(queue)) if queue.queue_group else ():
-            where = f"{path}.QUEUE_GROUP"
-            if name not in by_name:
-                message = f"unknown queue '{name}'{nearest(name, by_name)}"
-                yield Problem(message, path=where, undefined=True)
-            elif name in group_of:
+            if name in group_of:
                 yield Problem(
                     f"queue {name} is already in the QUEUE_GROUP of {group_of[name]}: "
                     "a queue belongs to one group",
-                    path=where,
+                    path=f"{path}.QUEUE_GROUP",
                 )
             else:
                 group_of[name] = queue.name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
-from .facts import HOST, Fact
+from .facts import HOST, USERS, Fact
 from .job import DEFAULT_LARGEST, OTHERS, HostRequest, Job
 from .scheduler_family import FAMILIES, SchedulerFamily
 from .slurm_select import without_words
@@ -33,7 +33,7 @@ class Queue:
     #: Hosts excluded from `hosts` (``~name``).
     excluded_hosts: tuple[str, ...] = ()
     #: Users and groups that may use the queue (USERS); empty: all.
-    users: Annotated[tuple[str, ...], Fact("words", "USERS")] = ()
+    users: Annotated[tuple[str, ...], Fact("words", "USERS", refers=USERS)] = ()
     #: Resource requirement of all its jobs.
     res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
     #: Lowest and highest amount that a job may request, by resource.
@@ -80,16 +80,20 @@ class Queue:
     #: Cycles for which a host takes no second job, None: as in Params.
     job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
     #: Pairs of a name and its shares (FAIRSHARE = USER_SHARES[…]); None: first come, first served.
-    user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
+    user_shares: Annotated[
+        tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE", refers=USERS)
+    ] = None
     #: Queues whose jobs share the order of this queue (cross-queue fairshare).
-    fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
+    fairshare_queues: Annotated[
+        tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES", refers=("queue",))
+    ] = ()
     #: "QUEUE" if these queues are served by their priority, "" if by the shares alone.
     dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
     #: Formula that orders the pending jobs of this queue and of QUEUE_GROUP (APS_PRIORITY); None:
     #: jobs have no absolute priority.
     aps_priority: Annotated[AbsolutePriority | None, Fact("aps_formula", "APS_PRIORITY")] = None
     #: Queues whose jobs are ordered together with its own by absolute priority.
-    queue_group: Annotated[tuple[str, ...], Fact("words", "QUEUE_GROUP")] = ()
+    queue_group: Annotated[tuple[str, ...], Fact("words", "QUEUE_GROUP", refers=("queue",))] = ()
     #: Percentage of the slots of its pool (queue-based fairshare).
     slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
     #: Name of its slot pool, "" if it belongs to none.
@@ -168,7 +172,7 @@ class HostPartition:
     #: Names of hosts and groups, ``~name`` for exceptions.
     hosts: Annotated[tuple[str, ...], Fact("host_words", "HOSTS", refers=(HOST,))]
     #: Pairs of a name and its shares.
-    user_shares: Annotated[tuple[tuple[str, int], ...], Fact("shares", "USER_SHARES")]
+    user_shares: Annotated[tuple[tuple[str, int], ...], Fact("shares", "USER_SHARES", refers=USERS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +302,7 @@ class Params:
     #: Unit (MB, GB, …) of mem and swp without a unit of their own (LSF_UNIT_FOR_LIMITS).
     unit_for_limits: Annotated[str, Fact("unit", "LSF_UNIT_FOR_LIMITS", place="lsf.conf")] = "MB"
     #: Queue of jobs without -q.
-    default_queue: Annotated[str, Fact("name", "DEFAULT_QUEUE")] = "default"
+    default_queue: Annotated[str, Fact("name", "DEFAULT_QUEUE", refers=("queue",))] = "default"
     #: Weight of CPU time in the dynamic priority.
     cpu_time_factor: Annotated[float, Fact("number", "CPU_TIME_FACTOR", by_queue=True)] = 0.7
     #: Weight of run time in the dynamic priority.

@@ -13,6 +13,9 @@ from typing import Any, get_type_hints
 
 #: The kind of names of hosts, host groups and compute units, as messages have it.
 HOST = "host or host group"
+#: The kind of names of users and user groups, and the words that stand for several users.
+USER = "user"
+USERS = (USER, "all", "default", "others")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from .cluster import Cluster
 from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage, User, UserGroup
 from .errors import UnknownNameError
 from .escaping import html_table
-from .facts import Fact
+from .facts import USERS, Fact
 from .job import Application, Job, JobGroup, RunningJob
 from .job_table import OneLine
 from .omissions import Omission
@@ -34,7 +34,7 @@ class AdvanceReservation:
         default_factory=dict
     )
     #: Users and groups whose jobs may run in it (-U); empty for a system reservation.
-    users: Annotated[tuple[str, ...], Fact("names")] = ()
+    users: Annotated[tuple[str, ...], Fact("names", refers=USERS)] = ()
     #: Whether its jobs continue after its end (brsvadd -o); in a closed reservation they are
     #: killed.
     open: Annotated[bool, Fact("boolean")] = False

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
-from .facts import Fact
+from .facts import USERS, Fact
 from .job import array_of
 
 #: Maximum number of jobs in a sentence.
@@ -56,20 +56,23 @@ class Omission:
     count: Annotated[int, Fact("count_from_1")] = 1
     #: Ids of the pending jobs whose starts it may change. None: any job; (): no job, it is for
     #: information only.
-    jobs: Annotated[tuple[str, ...] | None, Fact("job_ids")] = None
+    jobs: Annotated[tuple[str, ...] | None, Fact("job_ids", refers=("job",))] = None
     #: Effect on the jobs in words, "" if unknown.
     effect: Annotated[str, Fact("line")] = ""
     #: The omission concerns jobs that match each of the following scopes that is not empty. Queues
     #: of the jobs.
-    queues: Annotated[tuple[str, ...], Fact("listed_names")] = ()
+    queues: Annotated[tuple[str, ...], Fact("listed_names", refers=("queue",))] = ()
     #: Application profiles of the jobs.
-    applications: Annotated[tuple[str, ...], Fact("listed_names")] = ()
+    applications: Annotated[tuple[str, ...], Fact("listed_names", refers=("application",))] = ()
     #: Users or user groups of the jobs.
-    users: Annotated[tuple[str, ...], Fact("listed_names")] = ()
-    #: Hosts, host groups or compute units; jobs that may use one of their hosts.
+    users: Annotated[tuple[str, ...], Fact("listed_names", refers=USERS)] = ()
+    #: Hosts, host groups or compute units; jobs that may use one of their hosts, and all jobs if
+    #: one of the names is unknown, such as ``default``.
     hosts: Annotated[tuple[str, ...], Fact("listed_names")] = ()
     #: Resources that the jobs' requirements or load thresholds name.
-    resources: Annotated[tuple[str, ...], Fact("listed_names")] = ()
+    resources: Annotated[
+        tuple[str, ...], Fact("listed_names", refers=("resource", GPUS, PTILE, AFFINITY, *OPTIONS))
+    ] = ()
     #: Effect on these jobs.
     changes: Annotated[Change, Fact("change")] = "starts"
     #: Ids of jobs of the input that are not planned because of it; they are no pending jobs.

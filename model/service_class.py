@@ -11,14 +11,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from .facts import HOST, Fact
+from .facts import HOST, USER, Fact
 
 #: The only goal that is supported.
 GUARANTEE = "GUARANTEE"
 #: Known goals; those of time are not supported.
 GOALS = (GUARANTEE, "DEADLINE", "VELOCITY", "THROUGHPUT")
-#: Keywords of ACCESS_CONTROL.
-ACCESS = ("QUEUES", "USERS", "FAIRSHARE_GROUPS", "APPS", "PROJECTS", "LIC_PROJECTS")
+#: The kind of names whose keyword decides what they are.
+EACH_KEYWORD = "each keyword"
+#: Keywords of ACCESS_CONTROL, and the kind of their names, "" if nothing defines these. A listing
+#: of service classes may come without one of application profiles.
+ACCESS = {
+    "QUEUES": "queue",
+    "USERS": USER,
+    "FAIRSHARE_GROUPS": USER,
+    "APPS": "application profile",
+    "PROJECTS": "",
+    "LIC_PROJECTS": "",
+}
 #: Keyword for every queue, host or user.
 ALL = "all"
 
@@ -32,9 +42,10 @@ class ServiceClass:
     #: Goals; those of time (DEADLINE, VELOCITY, THROUGHPUT) are not supported.
     goals: Annotated[tuple[str, ...], Fact("goals", "GOALS")] = (GUARANTEE,)
     #: Names by keyword of ACCESS_CONTROL; a job has to meet every keyword that is present.
-    access: Annotated[Mapping[str, tuple[str, ...]], Fact("access", "ACCESS_CONTROL")] = field(
-        default_factory=dict
-    )
+    access: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Fact("access", "ACCESS_CONTROL", refers=(EACH_KEYWORD, ALL)),
+    ] = field(default_factory=dict)
     #: Whether jobs without -sla that meet ACCESS_CONTROL are attached, to the first class of that
     #: kind.
     auto_attach: Annotated[bool, Fact("flag", "AUTO_ATTACH")] = False

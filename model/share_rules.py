@@ -505,11 +505,8 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
                 path=path,
                 undecided=True,
             )
-        for name in (master.name, *master.fairshare_queues):
-            if name not in by_name:
-                message = f"unknown queue '{name}'{nearest(name, by_name)}"
-                yield Problem(message, path=path, undefined=True)
-            elif name in set_of:
+        for name in filter(by_name.__contains__, (master.name, *master.fairshare_queues)):
+            if name in set_of:
                 yield Problem(
                     f"queue {name} is already in the cross-queue set of {set_of[name]}: "
                     "a queue belongs to one set",

@@ -10,21 +10,17 @@ from ..guarantees import ServiceClasses
 from ..instance import Instance
 from ..job import Job
 from ..resreq.pool_hosts import named_hosts
-from ..service_class import ALL, GuaranteedPool
+from ..service_class import GuaranteedPool
 from .document import Finding, Location, unknown_names
 from .guarantee_text import access_text
 
 
 def guarantee_findings(instance: Instance) -> Iterator[Finding]:
     """Yield all contradictions of guarantees, each at its place in the document."""
-    queues = dict.fromkeys(queue.name for queue in instance.queues)
-    for index, item in enumerate(instance.service_classes):
-        place: Location = ("service_classes", index, "ACCESS_CONTROL")
-        yield from unknown_names(place, "queue", item.access.get("QUEUES", ()), queues, ALL)
     known = {item.name for item in instance.cluster.shared}
     classes = {item.name: item for item in instance.service_classes}
     for index, pool in enumerate(instance.guaranteed_pools):
-        place = ("guaranteed_pools", index)
+        place: Location = ("guaranteed_pools", index)
         if not pool.distribution:
             yield Finding(place, "guarantees nothing: give DISTRIBUTION")
         for share in pool.distribution:

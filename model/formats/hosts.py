@@ -442,8 +442,9 @@ class HostBuilder:
                 self._units[entry.name] = found if self._take(place, len(found)) else ()
                 self._one_type(place, entry, [entries[name][1].type for name in inner], inner_types)
             else:
+                before = len(self._findings)
                 self._units[entry.name] = self.home(place, entry.members)
-                if ranks.get(entry.type, 0) > 0:
+                if len(self._findings) == before and ranks.get(entry.type, 0) > 0:
                     message = f"a unit of type {entry.type} cannot have hosts, only {types[0]} can"
                     self._problem(place, f"{message}: name units of a finer type")
         return tuple(
@@ -472,6 +473,8 @@ class HostBuilder:
     ) -> tuple[str, ...]:
         hosts: dict[str, None] = {}
         for name in entry.members:
+            if name not in entries and not self.members(place, (name,)):
+                continue  # unknown
             if name not in entries:
                 message = f"mixes units and hosts: {name} is not a compute unit"
                 self._problem(place, message, undefined=True)

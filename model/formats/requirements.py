@@ -136,10 +136,15 @@ class _RequirementReader:
 
     def _judge(self, text: str, options: Options) -> Finding | None:
         try:
-            notes = parse_with_notes(text, options).notes
+            read = parse_with_notes(text, options)
         except InputError as error:
             return _refusal(error.problems[0])
-        return Finding((), "; ".join(notes), warning=True) if notes else None
+        types = self._instance.cluster.unit_types
+        found = (cu.type for one in every(read.requirement) for cu in _units(one))
+        for name in found:
+            if name and types and name not in types:
+                return Finding((), unknown_unit_type(name, types), undefined=True)
+        return Finding((), "; ".join(read.notes), warning=True) if read.notes else None
 
     def read_job(self, place: Location, job: Job) -> list[Finding]:
         """Return the errors of the requirement strings of a job."""
@@ -211,21 +216,18 @@ class _RequirementReader:
     def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
         """Yield violations of rules of cu[] and resizable jobs that need cluster and queue."""
         compound = isinstance(requirement, Compound)
-        units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
         if job.resizable and (compound or self._merging.asks_for_units(job)):
             asked = "compound requirement" if compound else "cu[]"
             yield Finding((), f"a resizable job (-ar) cannot have {asked}")
-        for cu in units:
+        for cu in _units(requirement):
             yield from self._unit_type(cu, queue)
 
     def _unit_type(self, cu: Cu, queue: Queue) -> Iterator[Finding]:
         types = self._instance.cluster.unit_types
         wanted = cu.type or self._instance.cluster.default_unit_type
-        if wanted is None:
+        if wanted is None or wanted not in types:  # there are none
             message = "cu[] needs compute units: COMPUTE_UNIT_TYPES is not set"
             yield Finding((), message, undefined=True)
-        elif wanted not in types:
-            yield Finding((), unknown_unit_type(wanted, types), undefined=True)
         else:
             yield from (Finding((), text) for text in self._exclusive(cu, wanted, types, queue))
 
@@ -242,6 +244,11 @@ class _RequirementReader:
                 f"cu[excl] of type {wanted} is coarser than queue {queue.name} allows: "
                 f"EXCLUSIVE is CU[{allowed}]"
             )
+
+
+def _units(requirement: Requirement) -> Iterator[Cu]:
+    """Yield the cu[] of each term."""
+    return filter(None, (simple.cu for simple in simples(requirement)))
 
 
 def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:

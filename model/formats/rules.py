@@ -28,23 +28,25 @@ from ..dependency import (
     status_tests,
 )
 from ..errors import Problem, nearest
-from ..facts import HOST, known_fields
+from ..facts import HOST, USER, USERS, known_fields
 from ..input_limits import limits, too_many
 from ..instance import Instance
 from ..job import Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
-from ..service_class import Guarantee, LoanPolicy
+from ..resreq.vocabulary import ALIASES, Vocabulary
+from ..service_class import ACCESS, EACH_KEYWORD, Guarantee, LoanPolicy
 from .document import ATTRIBUTES, FACT_SECTIONS, Finding, Location, unknown_names
 from .guarantee_rules import guarantee_findings
 from .names import unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .reservation_rules import reservation_findings
-from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
 
 #: Kinds that an instance without any does not describe, so that its jobs may name some.
 _OPTIONAL = ("advance reservation", "service class")
+#: Kinds of which an instance need not name all, so that unknown ones are only probably wrong.
+_PERHAPS = (USER, "job", "resource")
 
 
 class _DefinedNames:
@@ -52,6 +54,7 @@ class _DefinedNames:
 
     def __init__(self, instance: Instance) -> None:
         hosts = NamedHosts(instance.cluster)
+        omitted = instance.omissions
         #: Names by kind, as messages have it.
         self.names: dict[str, Any] = {
             "queue": {queue.name for queue in instance.queues},
@@ -63,27 +66,59 @@ class _DefinedNames:
             "submission host": instance.cluster.machines(),
             "pending job": {job.id for job in instance.pending} if instance.held else (),
             "running job": {run.job.id for run in instance.running} if instance.borrowed else (),
+            "job": _omitted_jobs(instance) if omitted else (),
+            "resource": _resources_named(instance) if omitted else (),
         }
+        for kind, known in (
+            (USER, _known_users(instance)),
+            ("application profile", self.names["application"]),
+        ):
+            if known:
+                self.names[kind] = known
 
     def unknown(self, place: Location, item: object) -> Iterator[Finding]:
         """Yield findings on names in an object of the model that have no definition."""
         for field in known_fields(type(item)).values():
             for name in field.names if field.fact.refers else ():
                 kind, *words = field.fact.refers
-                known = self.names[kind]
-                if known or kind not in _OPTIONAL or not isinstance(item, Job):
-                    names = _named_in(getattr(item, name))
-                    yield from unknown_names((*place, field.key), kind, names, known, *words)
+                if kind in _OPTIONAL and isinstance(item, Job) and not self.names[kind]:
+                    continue
+                for of, names in _named_in(kind, getattr(item, name)):
+                    yield from self.undefined(of, (*place, field.key), names, *words)
+
+    def undefined(
+        self, kind: str, place: Location, names: Iterable[str], *words: str
+    ) -> Iterator[Finding]:
+        """Yield findings on names of a kind without definition, none if nothing defines them."""
+        if kind in self.names:
+            for found in unknown_names(place, kind, names, self.names[kind], *words):
+                yield replace(found, warning=kind in _PERHAPS)
 
 
-def _named_in(value: Any) -> Iterable[str]:
-    """Return the names in a field."""
+def _named_in(kind: str, value: Any) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the names in a field with their kind; `kind` is that of all of them."""
     if isinstance(value, str):
-        return (value,) if value else ()
-    if isinstance(value, LoanPolicy):
-        return (*value.queues, *value.exempt)
-    of = [each.service_class if isinstance(each, Guarantee) else each for each in value or ()]
-    return [each if isinstance(each, str) else each.name for each in of]
+        yield kind, (value,) if value else ()
+    elif isinstance(value, LoanPolicy):
+        yield kind, (*value.queues, *value.exempt)
+    elif kind == EACH_KEYWORD:
+        yield from ((ACCESS[key], names) for key, names in value.items())
+    elif kind == USER:  # perhaps with a number of shares; share rules look at group@
+        names = [each if isinstance(each, str) else each[0] for each in value or ()]
+        yield kind, [name.removesuffix("/") for name in names if not name.endswith("@")]
+    else:
+        of = [each.service_class if isinstance(each, Guarantee) else each for each in value or ()]
+        yield kind, [each if isinstance(each, str) else each.name for each in of]
+
+
+def _resources_named(instance: Instance) -> frozenset[str]:
+    return Vocabulary.of_cluster(instance.cluster).names() - ALIASES.keys()
+
+
+def _omitted_jobs(instance: Instance) -> set[str]:
+    """Return the jobs that an omission may name: present ones, and those that are not planned."""
+    unplanned = (name for item in instance.omissions for name in item.unplanned)
+    return {*(job.id for job in instance.present_jobs), *unplanned}
 
 
 def _references(instance: Instance) -> Iterator[Finding]:
@@ -93,6 +128,7 @@ def _references(instance: Instance) -> Iterator[Finding]:
         if any(field.fact.refers for field in known_fields(kind).values()):
             for index, item in enumerate(getattr(instance, ATTRIBUTES.get(section, section))):
                 yield from defined.unknown((section, index), item)
+    yield from defined.unknown(("params",), instance.params)
 
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:
@@ -115,20 +151,14 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
 
 def check_queues(instance: Instance) -> Iterator[Finding]:
     """Yield errors of the queues and of the parameters that govern them."""
-    names = dict.fromkeys(queue.name for queue in instance.queues)
-    place: Location = ("params", "DEFAULT_QUEUE")
-    yield from unknown_names(place, "queue", [instance.params.default_queue], names)
-    users = _known_users(instance)
     unit_types = instance.cluster.unit_types
     for index, queue in enumerate(instance.queues):
-        place = ("queues", index)
+        place: Location = ("queues", index)
         unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
         if queue.exclusive.startswith("CU") and unit_type not in unit_types:
             message = unknown_unit_type(unit_type, unit_types)
             yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
         yield from _reservation(instance, queue, place)
-        yield from _users(queue, place, users)
-    yield from _unknown_sharers(instance, users)
     for place, message in module_notes(instance):
         yield Finding(place, message, warning=True)
 
@@ -158,14 +188,6 @@ def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[
         yield Finding((*place, "RESOURCE_RESERVE"), message, warning=True)
 
 
-def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:
-    for word in queue.users:
-        name = word.removeprefix("~").removesuffix("/")
-        if users and name not in users and name != "all":
-            message = f"unknown user {name!r}{nearest(name, users)}"
-            yield Finding((*place, "USERS"), message, warning=True, undefined=True)
-
-
 def _known_users(instance: Instance) -> set[str]:
     """Return all users and groups that the instance names outside of shares; empty if none."""
     if not instance.users and not instance.groups:
@@ -176,20 +198,6 @@ def _known_users(instance: Instance) -> set[str]:
     known.update(item.job.user for item in instance.running)
     known.update(job.user for job in (*instance.pending, *instance.future))
     return known
-
-
-def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
-    """Yield warnings about shares of users that appear nowhere else, often a typing error."""
-    if not users:
-        return
-    from ..share_rules import share_lists
-
-    known = users | SHARE_KEYWORDS
-    for path, shares in share_lists(instance):
-        for name, _ in shares:
-            if name not in known and not name.endswith("@"):
-                message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
-                yield Finding(_location(path), message, warning=True, undefined=True)
 
 
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
@@ -578,7 +586,7 @@ def _amounts(instance: Instance) -> set[str]:
 
 def _limits(instance: Instance) -> Iterator[Finding]:
     known = {"slots", "jobs", *_amounts(instance)}
-    defined = _DefinedNames(instance).names
+    defined = _DefinedNames(instance)
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
         if not (limit.amounts or limit.percentages) and limit.slots_per_processor is None:
@@ -591,10 +599,11 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             yield Finding((*place, name.upper()), "a percentage needs PER_HOST")
         for item in CONSUMERS:
             kind = HOST if item.field == "hosts" else item.noun
-            if (scope := item.scope(limit)) is not None and kind in defined:
+            if (scope := item.scope(limit)) is not None:
                 key = (item.per_field if scope.each else item.field).upper()
                 names = (*scope.names, *scope.excluded)
-                yield from unknown_names((*place, key), kind, names, defined[kind], "all")
+                words = USERS if kind == USER else ("all",)
+                yield from defined.undefined(kind, (*place, key), names, *words)
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:

@@ -159,7 +159,6 @@ def test_a_queue_is_in_one_set():
     assert messages(problem) == [
         "queues[2].FAIRSHARE_QUEUES: queue normal is already in the cross-queue set of normal: "
         "a queue belongs to one set",
-        "queues[2].FAIRSHARE_QUEUES: unknown queue 'nigth' (did you mean 'night'?)",
         "queues[2].FAIRSHARE_QUEUES: priority 2 of queue short falls inside 1-6, the range of the "
         "cross-queue set of priority: move it outside or set DISPATCH_ORDER=QUEUE",
         "queues[4].FAIRSHARE_QUEUES: queue bare has FAIRSHARE_QUEUES: also set "
@@ -391,9 +390,9 @@ def test_a_file_with_many_slips_is_told_all_of_them_by_line(tmp_path):
         (8, "user_groups[0].members",
          "group 'inner' must be defined before 'outer', which has it as a member"),
         (9, "user_groups[1].USER_SHARES", "'cat' is not a member of the group"),
+        (11, "queues[0].FAIRSHARE_QUEUES", "unknown queue 'shrt' (did you mean 'short'?)"),
         (11, "queues[0].FAIRSHARE",
          "queue normal has FAIRSHARE and host partition part is defined"),
-        (11, "queues[0].FAIRSHARE_QUEUES", "unknown queue 'shrt' (did you mean 'short'?)"),
         (12, "queues[1].HOSTS", "unknown host or host group 'hostX' (did you mean 'hostC'?)"),
         (13, "queues[2].SLOT_SHARE",
          "SLOT_SHARE 120 of queue one must be above 0 and at most 100"),

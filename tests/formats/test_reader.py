@@ -112,7 +112,7 @@ def test_shares_of_somebody_nobody_knows_are_a_warning() -> None:
         "queues: [{name: a, FAIRSHARE: '[[an,1] [staff,2] [default,1]]'}]\n"
     )
     assert _warnings(text) == [
-        "f.yaml:5: queues[0].FAIRSHARE: gives shares to unknown user 'an' (did you mean 'ann'?)"
+        "f.yaml:5: queues[0].FAIRSHARE: unknown user 'an' (did you mean 'ann'?)"
     ]
 
 
