@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from ...cluster import BUILTIN_INDICES, HOST_STATUSES, MAX_GPUS, Cluster, Host, SharedResource
+from ...cluster import BUILTIN_INDICES, MAX_GPUS, Cluster, Host, SharedResource
 from ...errors import InputError
 from ...formats.reading import kind_of_text
 from ...gpu_request import GPU_NAMES, PHYSICAL, plain_model
@@ -157,21 +157,10 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
             seen.used.add(gpu)
 
 
-_OF_HOST = re.compile(r"([A-Za-z][\w.-]*)\s*[:=]\s*(?:gpus=)?\s*(\d+(?:\s*,\s*\d+)*)")
 #: Parts of bjobs -l that are about GPUs.
 GPU_PARTS = ("GPU REQUIREMENT DETAILS", "GPU_ALLOCATION")
 #: Titles of the parts of bjobs -l; the name of a limit over its value is none.
 _TITLE = re.compile(r"\s*(?!\w*(?:LIMIT|RUNTIME):)([A-Z][A-Z_ /]{4,}[A-Z]):\s*$")
-
-
-def allocated(text: str) -> dict[str, int]:
-    """Parse GPUs by host such as ``hostA:0,1;hostB:0``; raises ValueError for any other text."""
-    found: dict[str, set[str]] = {}
-    for host, numbers in _OF_HOST.findall(text):
-        found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
-    if not found and not values.blank(text):
-        raise ValueError(f"{text.strip()!r} is not a list of GPUs such as hostA:0,1")
-    return {host: len(gpus) for host, gpus in found.items()}
 
 
 def sections(block: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -196,7 +185,7 @@ def of_block(block: Iterable[str]) -> tuple[str, dict[str, int]]:
             held = _of_table_of_gpus(lines) or held
         elif title == "EXTERNAL MESSAGES" and not held:
             with suppress(ValueError):  # any user may have posted it
-                held = allocated(" ".join(line for line in lines if "gpus=" in line))
+                held = values.allocated_gpus(" ".join(line for line in lines if "gpus=" in line))
     return asked, held
 
 
@@ -324,15 +313,8 @@ def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
     counted = [cells.value(f"slots of {of}", values.whole) for of in _STARTED]
     host = SeenHost(
         name,
-        status=cells.value("state", _status) or "ok",
-        cpu_factor=cells.value("CPU factor", values.number),
-        user_slots=cells.value("slots per user", values.whole),
-        slots=cells.value("slots", values.whole),
         used=None if None in counted else sum(number or 0 for number in counted),
-        reserved_slots=cells.value("slots reserved", values.whole),
-        windows=cells.value("dispatch window", values.windows) or "",
-        gpus=cells.value("GPUs", values.whole),
-        gpus_used=cells.value("GPUs in use", values.whole),
+        **cells.facts(),
     )
     for index, free, held in zip(_SIZES, *map(_size_columns, ("free", "reserve")), strict=True):
         amounts = [reading.value(n, pick(record, n), values.size, (index,)) for n in (free, held)]
@@ -347,12 +329,6 @@ def _size_columns(which: str) -> tuple[str, ...]:
     """Return the columns of free memory, swap and tmp, or of their amounts reserved by jobs."""
     verb = "that are free" if which == "free" else "that jobs reserve"
     return tuple(n for n in columns(f"memory, swap, tmp {verb}", "host") if n not in _ROWS)
-
-
-def _status(text: str) -> str:
-    if text not in HOST_STATUSES and not text.lower().startswith("closed") and text != "":
-        raise ValueError(f"must be a host status such as ok or closed_Full, not {text!r}")
-    return text
 
 
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:

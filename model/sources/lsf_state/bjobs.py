@@ -12,17 +12,18 @@ the file. ``-UF`` does not wrap.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, takewhile
+from itertools import takewhile
 
 from ...errors import InputError, Problem
 from . import values
-from .bhosts import GPU_PARTS, allocated, of_block, sections
+from .bhosts import GPU_PARTS, of_block, sections
 from .bqueues import stated
-from .printed_facts import columns, is_told, needed, read_parts
+from .printed_facts import LONG, columns, is_told, needed, read_parts
 from .reading import Cells, Reading, Touched, json_records
 from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
 
@@ -168,13 +169,6 @@ def blocks(content: str) -> Iterator[list[NumberedLine]]:
 #: First line of a job in bjobs -l and -UF, and of all other forms.
 _LONG = re.compile(r"^\s*Job <", re.MULTILINE)
 _TABLE = re.compile(r"^\s*JOBID\b", re.MULTILINE)
-#: Cell values for jobs without the property of the column.
-_NO = frozenset({"", "0", "n", "no", "-"})
-#: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
-#: the job would stay on hosts of the type of its submission host.
-_DEFAULTS = re.compile(
-    r"select\[\s*\(?\s*type\s*==\s*local\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
-)
 #: States in which a job waits for its start.
 WAITING = frozenset({"PEND", "WAIT"})
 STATES = frozenset(
@@ -352,11 +346,9 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
         )
         raise InputError([Problem(message, text.source)])
     notes = Remarks() if notes is None else notes
-    reading = Reading(text, notes)
+    reading = Reading(text, notes, calendar)
     jobs = list(
-        _of_json(text, reading, calendar, notes)
-        if text.is_json
-        else _of_text(text, reading, calendar)
+        _of_json(text, reading, notes) if text.is_json else _of_text(text, reading, calendar)
     )
     if jobs and not any(job.status for job in jobs):
         reading.at(f"job {jobs[0].id}", jobs[0].line)
@@ -402,14 +394,7 @@ def _tell_dependents(job: SeenJob, jobs: Sequence[SeenJob], notes: Remarks) -> N
         )
 
 
-def requirement(text: str) -> str:
-    """Return a combined requirement without the parts that LSF adds."""
-    return " ".join(_DEFAULTS.sub(" ", text).split())
-
-
-def _of_json(
-    text: Text, reading: Reading, calendar: PrintedTimes, notes: Remarks
-) -> Iterator[SeenJob]:
+def _of_json(text: Text, reading: Reading, notes: Remarks) -> Iterator[SeenJob]:
     records = list(json_records(text, reading))
     others = any("ERROR" not in record or "STAT" in record for _, record in records)
     for what in ("id", "state"):
@@ -437,7 +422,7 @@ def _of_json(
             if any(name in record for name in names):
                 lacking.pop(column, None)
         waiting += pick(record, "STAT") in WAITING
-        yield _job_of_json(id, record, reading, calendar)
+        yield _job_of_json(id, record, reading)
     if waiting and lacking:
         notes.touch(
             f"has no column {', '.join(lacking)}: these requests of {waiting} pending "
@@ -445,14 +430,6 @@ def _of_json(
             where=text.source,
             count=waiting,
         )
-
-
-def _is_so(text: str) -> bool:
-    """Return whether a text is ``Y``, ``yes`` or 1; raises ValueError for an unknown text."""
-    word = text.strip().lower()
-    if word not in _NO and word not in ("y", "yes", "1"):
-        raise ValueError(f"must be Y or N, not {text!r}")
-    return word not in _NO
 
 
 class _Cells(Cells):
@@ -464,12 +441,12 @@ class _Cells(Cells):
 
     def said(self, what: str) -> bool:
         """Return whether the job has a value for it."""
-        return self.text(what).strip().lower() not in _NO
+        return self.text(what).strip().lower() not in values.NO
 
     def unread(self) -> tuple[str, ...]:
         """Return columns with a value that no reader uses."""
         named = (name for name in self._given if is_told(name))
-        return tuple(n for n in named if pick(self._given, n).strip().lower() not in _NO)
+        return tuple(n for n in named if pick(self._given, n).strip().lower() not in values.NO)
 
 
 def _state(text: str, otherwise: str, reading: Reading) -> str:
@@ -518,56 +495,25 @@ def _id(number: str, index: str) -> str:
     return f"{plain}[{index}]" if plain and "[" not in plain and index not in ("", "0") else plain
 
 
-def _job_of_json(
-    id: str, record: dict[str, str], reading: Reading, calendar: PrintedTimes
-) -> SeenJob:
+def _job_of_json(id: str, record: dict[str, str], reading: Reading) -> SeenJob:
     cells = _Cells(record, reading)
-    text, value = cells.text, cells.value
+    text = cells.text
     status = _state(text("state"), "give -o stat", reading)
-    least = value("slots", values.whole)
-    most = value("most slots (-n min,max)", values.whole)
+    facts = cells.facts()
+    if (facts.get("max_slots") or 0) <= (facts.get("slots") or math.inf):
+        facts.pop("max_slots", None)
+    facts["name"] = _name(facts.get("name", ""), text("elements of its array"))
     state = INELIGIBLE if pick(record, "PENDSTATE") == "IPEND" else ""
     job = SeenJob(
-        id=id,
-        status=status,
-        user=text("user") or "user",
-        queue=value("queue", values.name) or "",
-        project=text("project") or "default",
-        group=text("user group"),
-        license_project=text("licence project (-Lp)"),
+        id,
+        status,
+        **facts,
         shows_license_project=any(name in record for name in columns("licence project (-Lp)")),
-        application=text("application profile"),
-        from_host=text("submission host"),
-        priority=value("priority (-sp)", values.whole) or 0,
-        slots=least,
-        max_slots=most if most and least and most > least else None,
-        res_req=requirement(text("requirement (-R)")),
-        hosts=value("hosts (-m)", values.hosts) or "",
-        exclusive=value("exclusive (-x)", _is_so) or False,
-        reservation=text("advance reservation (-U)"),
-        job_group=text("job group (-g)"),
-        service_class=text("service class (-sla)"),
-        submit=value("submission", calendar.past),
-        begin=value("earliest start (-b)", calendar.coming),
         aps=str(stated(text("absolute priority set for it (bmod -aps)")) or ""),
-        deadline=value("latest end (-t)", calendar.coming),
-        start=value("start", calendar.past),
-        finish=value("expected end", calendar.coming),
-        left=value("time left", values.seconds),
         from_limit=(text("expected end") or text("time left")).rstrip().endswith("L"),
-        run_time=value("run time so far", values.seconds),
-        run_limit=value("run limit (-W)", values.limit),
-        cpu_limit=value("CPU limit (-c)", values.limit),
-        estimated_run_time=value("estimated run time (-We)", values.limit),
-        cpu_time=value("CPU time used", values.seconds),
-        allocation=value("hosts in use", values.allocation) or {},
-        name=_name(text("name and array (-J)"), text("elements of its array")),
-        dependency=text("condition (-w)"),
         dependent=_DEPENDENCY.match(text("why it waits")) is not None,
         unread=cells.unread(),
-        gpus_held=value("GPUs in use", allocated) or {},
         reason=" ".join(filter(None, (text("why it waits"), state))),
-        estimate=value("estimated start", calendar.coming),
     )
     job.gpu = _gpus(cells, max(1, len(job.allocation)))
     _check_slots(job, record, reading)
@@ -602,7 +548,6 @@ _LIMITED_ARRAY = re.compile(r"^\s*(\d{1,18})\s+[^\[\n]*(\[[^\]\s]+\]%\d{1,9})\s"
 INELIGIBLE = "ineligible (PENDSTATE IPEND)"
 #: State of a job that is not eligible because of another job (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
-_ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 #: Text after the time at which the scheduler expects to start a job.
 _ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
 #: A line of which the time in front cannot be read.
@@ -629,33 +574,19 @@ def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[S
 
 
 def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedTimes) -> SeenJob:
-    fields: dict[str, str] = {}
     head = block[0].partition(", Command <")[0]
-    # Versions of LSF differ in which of the two sentences has a clause.
-    for name, value in chain(clauses(head), *map(clauses, _submissions(block))):
-        fields.setdefault(name, value.removeprefix("<").removesuffix(">"))
+    fields = _fields(head)
     id = fields.get("Job", "")
     job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
     reading.at(f"job {job.id}", reading.line, Touched())
     if job.id != id:
         reading.unknown(f"Job {id!r} is not a job id", name="Job")
     job.status = _state(fields.get("Status", ""), "left out", reading)
-    job.user = fields.get("User", "user")
-    job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""
-    job.project = fields.get("Project", "default")
-    job.group = fields.get("User Group", "")
-    job.license_project = fields.get("License Project", "")
-    job.application = fields.get("Application", "")
-    job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
     for kind, name in (("system", "System Absolute Priority"), ("admin", "Admin factor value")):
         if number := reading.value(name, fields.get(name, ""), values.number):
             job.aps = f"{kind}={number:g}"
     job.unread = tuple(unread(block[0]))
-    _asked(job, head, reading, calendar)
-    job.name = fields.get("Job Name", "")
-    job.reservation = fields.get("Reservation", "")
-    job.job_group = fields.get("Job Group", "")
-    job.service_class = fields.get("Service Class", "")
+    _asked(job, head, reading)
     asked, job.gpus_held = of_block(block)
     parts = list(sections(block))
     job.reason = _reasons(parts)
@@ -669,18 +600,14 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
         limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
         if limits and not re.search(r"\d", line):
             reading.line = getattr(plain[number + 1], "number", reading.line)
-        if "RUNLIMIT" in limits:
-            job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
-        if "CPULIMIT" in limits:
-            job.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)
-        if "ESTIMATED_RUNTIME" in limits:
-            text = limits["ESTIMATED_RUNTIME"]
-            job.estimated_run_time = reading.value("ESTIMATED_RUNTIME", text, values.limit)
+        _take(job, limits, reading)
         job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
             # Continuation lines have a deeper indentation than new parts.
             more = takewhile(lambda text: text.startswith(" " * 8), plain[number + 1 :])
-            job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
+            job.res_req = values.requirement(
+                "".join([combined[1], *(text.strip() for text in more)])
+            )
     job.gpu = asked or job.gpu
     return job
 
@@ -689,7 +616,7 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
     """Read one line that begins with a time."""
     if re.match(r"Submitted\b", text):
         job.submit = reading.value("submission", stamp, calendar.past)
-        _submitted(job, text, reading, calendar)
+        _submitted(job, text, reading)
     elif _FORWARDED.search(text) and job.status in WAITING:
         job.unread = (*job.unread, "forwarded to cluster")
     elif found := _ALLOCATED.search(text) or _STARTED.search(text):
@@ -728,46 +655,45 @@ def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
             yield title
 
 
-def _submissions(block: Sequence[str]) -> Iterator[str]:
-    """Yield the sentence of a job that begins with "Submitted"."""
-    for line in block[1:]:
-        timed = TIMED.match(line.lstrip()) or _UNTIMED.match(line.lstrip())
-        if timed and line.lstrip()[timed.end() :].startswith("Submitted"):
-            yield line.lstrip()[timed.end() :]
-
-
-def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
-    if found := re.match(r"Submitted from host <([^<>]*)>", text):
-        job.from_host = found[1]
-    own = re.search(r"(?<=, )User Priority <([^<>]*)>", text)
-    if own and not job.priority:  # Job Priority has grown from it, if it grows
-        job.priority = reading.value("User Priority", own[1], values.whole) or 0
+def _submitted(job: SeenJob, text: str, reading: Reading) -> None:
     if job.slots is None and not _TASKS.search(text):
         job.slots = 1  # LSF says nothing of the one slot of most jobs
         if words := _SOME_TASKS.search(text):
             job.slots = None
             reading.unknown(f"{words[0].strip()!r} is not a number of slots", name="slots")
-    _asked(job, text, reading, calendar)
+    _asked(job, text, reading)
     job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))
 
 
-def _asked(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
+def _fields(sentence: str) -> dict[str, str]:
+    """Return the first value of each part by name; a list of values is separated by blanks."""
+    fields: dict[str, str] = {}
+    last = ""
+    for name, value in clauses(sentence):
+        plain = value.removeprefix("<").removesuffix(">")
+        if name:
+            fields.setdefault(name, plain)
+        elif last:
+            fields[last] += f" {plain}"
+        last = name or last
+    return fields
+
+
+def _take(job: SeenJob, fields: Mapping[str, str], reading: Reading) -> None:
+    for field, value in Cells(fields, reading, "job").facts(LONG).items():
+        if field != "priority" or not job.priority:  # Job Priority has grown from that of the user
+            setattr(job, field, value)
+
+
+def _asked(job: SeenJob, text: str, reading: Reading) -> None:
     """Read what a job asks for in one of its two sentences."""
-    for name, key in _ASKED_TIMES.items():
-        if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
-            setattr(job, key, reading.value(name, found[1], calendar.coming))
+    fields = _fields(text)
+    _take(job, fields, reading)
     if found := _TASKS.search(text):
         job.slots = int(found[1])
         job.max_slots = int(found[2]) if found[2] else None
-    if found := re.search(r"Requested Resources <(.*?)>(?=,|;|$)", text):
-        job.res_req = requirement(found[1])
-    if found := re.search(rf"Specified Hosts {_HOSTS}", text):
-        asked = " ".join(re.findall(r"<([^<>]+)>", found[1]))
-        job.hosts = reading.value("Specified Hosts", asked, values.hosts) or ""
-    flags = {name.lower() for name, _ in clauses(text)}
+    flags = {name.lower() for name in fields}
     job.exclusive |= "exclusive execution" in flags
     job.resizable |= not flags.isdisjoint(("autoresizable", "auto-resizable"))
     if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
         job.gpu = found[1] or "num=1"
-    if found := re.search(r"Dependency Condition <(.*?)>(?=,|;|$)", text):
-        job.dependency = found[1]

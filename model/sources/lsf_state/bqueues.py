@@ -87,7 +87,7 @@ def read_bhpart(text: Text, notes: Remarks | None = None) -> list[SeenPartition]
             found[-1].hosts = tuple(match[1].split())
         elif found and (match := re.match(r"\s*USER_SHARES:\s*(.*)", line)):
             reading.at(f"partition {found[-1].name}", number, Touched())
-            found[-1].shares = reading.value("USER_SHARES", match[1], printed_shares) or ()
+            found[-1].shares = reading.value("USER_SHARES", match[1], values.shares) or ()
         elif found and re.match(r"\s*SHARE_INFO_FOR:", line):
             found[-1].accounts += share_table(lines, number, reading, Touched())
     reading.done()
@@ -145,18 +145,6 @@ def _account(path: str, row: dict[str, str], line: int, reading: Reading) -> Pri
         adjust,
         line,
     )
-
-
-_SHARE = re.compile(r"[\[(]\s*([^\[\](),\s]+)\s*,\s*(\d{1,9})\s*[\])]")
-
-
-def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
-    """Parse ``[user1, 100] [default, 1]``, ``-`` for none; raises ValueError for other texts."""
-    pairs = _SHARE.findall(text)
-    rest = _SHARE.sub("", text).strip()
-    if rest.strip("-"):
-        raise ValueError(f"{rest!r} is not a share such as [user1, 100]")
-    return tuple((name, int(number)) for name, number in pairs)
 
 
 #: The head of bjobs -aps.
@@ -332,7 +320,7 @@ class SeenQueue:
     #: Load thresholds beyond which jobs are suspended, by index (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
     #: Words of SCHEDULING POLICIES.
-    policies: frozenset[str] = frozenset()
+    policies: tuple[str, ...] = ()
     #: Pairs of a name and its number of shares.
     shares: tuple[tuple[str, int], ...] = ()
     #: Rows of the share accounts.
@@ -343,8 +331,8 @@ class SeenQueue:
     absolute: AbsolutePriority | None = None
     #: Queues ordered together by absolute priority.
     queue_group: tuple[str, ...] = ()
-    #: Whether the queues of the fairshare are served by priority.
-    by_queue: bool = False
+    #: QUEUE if the queues of the fairshare are served by priority.
+    dispatch_order: str = ""
     #: Users and groups as printed.
     users: str = ""
     #: Hosts as printed.
@@ -409,20 +397,19 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
         if wrong := lacks(record, "STATUS"):
             reading.wrong(wrong)
             return
-        queue = SeenQueue(name, description=pick(record, *columns("description", "queue")))
+        queue = SeenQueue(name)
         _counts(queue, record, reading)
         yield queue
 
 
+def _take(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
+    for field, value in Cells(row, reading, "queue").facts().items():
+        setattr(queue, field, value)
+
+
 def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
     """Read priority, status and slot limits: the columns of plain bqueues."""
-    cells = Cells(row, reading, "queue")
-    queue.priority = cells.value("priority", values.whole)
-    queue.status = cells.value("state: open, active", _status) or "Open:Active"
-    queue.queue_slots = cells.value("slots", values.whole)
-    queue.user_slots = cells.value("slots per user", values.whole)
-    queue.processor_slots = cells.value("slots per processor", values.number)
-    queue.host_slots = cells.value("slots per host", values.whole)
+    _take(queue, row, reading)
     counted = {
         key: reading.value(key, pick(row, key), values.whole, None)
         for key in columns("slots of its jobs", "queue")
@@ -434,15 +421,6 @@ def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
     if "RSV" not in queue.counts and None not in parts:  # NJOBS is the sum of all four
         jobs, *others = (number or 0 for number in parts)
         queue.counts["RSV"] = max(0, jobs - sum(others))
-
-
-_STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGNORECASE)
-
-
-def _status(text: str) -> str:
-    if text and not _STATUS.fullmatch(text):
-        raise ValueError(f"must be a queue status such as Open:Active, not {text!r}")
-    return text
 
 
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
@@ -539,38 +517,17 @@ def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
 def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
     """Read one line ``KEY: values``."""
     match fact_of(key, "queue"):
-        case "policies":
-            queue.policies = frozenset(rest.split())
-        case "shares":
-            queue.shares = reading.value(key, rest, printed_shares) or ()
-        case "queues of its set":
-            queue.fairshare_queues = tuple(rest.split())
         case "absolute priority":
             queue.absolute = reading.value(key, rest, AbsolutePriority.parse)
-        case "queues of its APS group":
-            queue.queue_group = tuple(rest.split())
-        case "dispatch order":
-            queue.by_queue = rest.upper() == "QUEUE"
-        case "users":
-            queue.users = "" if _EVERYBODY.fullmatch(rest) else rest
-        case "hosts":
-            listed = "" if _EVERYBODY.fullmatch(rest) else rest
-            queue.hosts = reading.value(key, listed, values.hosts) or ""
-        case "requirement":
-            queue.res_req = rest
         case "time of a reservation":
             found = reading.value(key, rest.split(" ")[0], values.whole)
             queue.reservation, queue.resource_reserve = found, "resource" in key
-        case "slot share":
-            queue.slot_share = reading.value(key, rest, values.number)
-        case "slot pool":
-            queue.slot_pool = rest
-        case "dispatch window":
-            queue.dispatch_window = reading.value(key, rest, values.windows) or ""
-        case "run window":
-            queue.run_window = reading.value(key, rest, values.windows) or ""
         case "" if rest and queue.counts and _PARAMETER.fullmatch(key):
             queue.others[key.replace(" ", "_")] = rest
+        case "users" | "hosts" if _EVERYBODY.fullmatch(rest):
+            pass
+        case _:
+            _take(queue, {key: rest}, reading)
 
 
 def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Reading) -> None:

@@ -26,9 +26,9 @@ from ..finished_jobs import FinishedJob, SlotsInUse
 from ..log_lines import BadRecords
 from . import log_records as r
 from .bhosts import SeenHost
-from .bjobs import SeenJob, requirement
+from .bjobs import SeenJob
 from .dependencies import same_job, waits
-from .values import Remarks
+from .values import Remarks, requirement
 
 Key = tuple[int, int]
 #: Jobs that have ended and are kept, unless JOB_CLEAN comes first, since they may be requeued.

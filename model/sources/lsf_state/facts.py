@@ -32,7 +32,7 @@ from ...job import JobGroup
 from ...omissions import AFFINITY
 from ...service_class import ALL, GUARANTEE, GuaranteedPool, LoanPolicy, ServiceClass
 from . import values
-from .bqueues import printed_shares, read_aps
+from .bqueues import read_aps
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -554,7 +554,7 @@ def _user_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
         words = [word for word in group.words if word != "-"]
         plain = [word for word in words if not set(word) & set("[](),")]
         shares = group.shares or " ".join(word for word in words if word not in plain)
-        pairs = reading.value("SHARES", shares, printed_shares) or ()
+        pairs = reading.value("SHARES", shares, values.shares) or ()
         pairs = tuple((who.rstrip("/"), share) for who, share in pairs)
         members = ("all",) if plain[:1] == ["all"] else tuple(word.rstrip("/") for word in plain)
         if not members or reading.names:  # a user with an own share is a member of the group

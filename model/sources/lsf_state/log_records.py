@@ -18,7 +18,8 @@ from typing import Any
 from ...formats.reading import refuse_other
 from ..acct import HAS_POST_EXEC, Fields, of_lava, split
 from ..log_lines import BadRecords, log_lines, malformed
-from .bjobs import SeenJob, requirement
+from .bjobs import SeenJob
+from .values import requirement
 
 #: Bits of a job's state (jStatus).
 PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, cast
 
 from ...configuration import CONSUMERS
@@ -45,6 +46,14 @@ class PrintedFact:
     needed: str = ""
     #: Columns of -o that are asked for, by default the best one.
     asked: tuple[str, ...] = ()
+    #: Function of :mod:`.values` that reads the fact alike in every form, "" if none does.
+    reader: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of tables and -json; clauses of ``bjobs -l`` are not columns."""
+        forms = (JSON,) if self.of == "job" else (JSON, PLAIN, LONG)
+        return tuple(dict.fromkeys(name for form in forms for name in self.cells.get(form, ())))
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -66,11 +75,11 @@ LIMIT_CONSUMERS = tuple(
 
 def _table() -> Iterator[PrintedFact]:
     """Yield the rows of the table file; names in a cell are parted by ``;``."""
-    for row in rows(__package__, "printed_facts.tsv", 9):
-        of, what, field, long, json, words, outcome, needed, asked = cast("list[Any]", row)
+    for row in rows(__package__, "printed_facts.tsv", 10):
+        of, what, field, long, json, words, outcome, needed, asked, reader = cast("list[Any]", row)
         cells = ((LONG, long), (JSON, json), (PLAIN, words))
         printed = {form: _names(names) for form, names in cells if names}
-        yield PrintedFact(of, what, field, printed, outcome, needed, tuple(asked.split()))
+        yield PrintedFact(of, what, field, printed, outcome, needed, tuple(asked.split()), reader)
         if (of, what) == ("limit", "name"):
             yield from LIMIT_CONSUMERS
 
@@ -90,22 +99,26 @@ LIMIT_AMOUNTS = tuple(
 )
 
 
-def _columns(fact: PrintedFact) -> tuple[str, ...]:
-    """Return the columns of a fact in -json; clauses of ``bjobs -l`` are not columns."""
-    forms = (JSON,) if fact.of == "job" else (JSON, PLAIN, LONG)
-    return tuple(dict.fromkeys(name for form in forms for name in fact.cells.get(form, ())))
-
-
 _READ_COLUMNS = frozenset(
     name for fact in JOBS if fact.outcome == "read" for name in fact.cells.get(JSON, ())
 )
-_COLUMNS = {(fact.of, fact.what): _columns(fact) for fact in FACTS}
+_COLUMNS = {(fact.of, fact.what): fact.columns for fact in FACTS}
 _TITLES = {(fact.of, name): fact.what for fact in FACTS for name in fact.cells.get(LONG, ())}
 
 
 def columns(what: str, of: Kind = "job") -> tuple[str, ...]:
     """Return the columns that have a fact, the best first."""
     return _COLUMNS[of, what]
+
+
+@cache
+def read_alike(of: Kind, form: str) -> tuple[tuple[PrintedFact, tuple[str, ...]], ...]:
+    """Return the facts that have a reader, each with its names: "" for those of columns."""
+    return tuple(
+        (fact, fact.cells.get(form, ()) if form else fact.columns)
+        for fact in FACTS
+        if fact.of == of and fact.reader
+    )
 
 
 def fact_of(title: str, of: Kind) -> str:

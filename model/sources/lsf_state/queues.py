@@ -56,7 +56,7 @@ def own_fields(seen: SeenQueue, notes: Remarks) -> dict[str, Any]:
             _tell_of_other_parameters(name, text, seen.name, notes, shared=shared)
         else:
             found |= fields
-    for word in sorted(seen.policies):
+    for word in sorted({*seen.policies}):
         name = re.split(r"[(\[:]", word)[0]
         if name in CHANGES_ANSWERS or name.endswith("_INTERACTIVE"):
             _tell_of_other_parameters(name, "Y", seen.name, notes, shared=shared)
@@ -157,7 +157,7 @@ def merged_queues(
                 f"queue {item.name} has APS_PRIORITY, but no input gives the formula: its jobs "
                 f"are ordered first come, first served (lsb.queues contains it)"
             )
-        if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
+        if words := sorted({"PREEMPTIVE", "PREEMPTABLE"}.intersection(item.policies)):
             notes.touch(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since bqueues "
                 f"does not name the other queues: no preemption is assumed (lsb.queues names them)"
@@ -310,7 +310,7 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         else round(seen.accept_interval / base.params.mbd_sleep_time),
         user_shares=_shares(base, seen, notes),
         fairshare_queues=_others(seen),
-        dispatch_order="QUEUE" if seen.by_queue else "",
+        dispatch_order="QUEUE" if seen.dispatch_order.upper() == "QUEUE" else "",
         **_absolute(seen),
         slot_share=seen.slot_share if seen.slot_pool else None,
         slot_pool=seen.slot_pool if seen.slot_share is not None else "",

@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeVar
 
 from ...errors import InputError, Problem
 from ...omissions import Omission, OmissionMark
-from .printed_facts import Kind, columns
-from .values import Remarks, Text, is_name, pick
+from . import values
+from .printed_facts import Kind, columns, read_alike
+from .values import PrintedTimes, Remarks, Text, is_name, pick
 
 T = TypeVar("T")
 #: Maximum number of reported problems that differ only by a number.
@@ -52,8 +53,11 @@ def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
 class Reading:
     """Collects the errors in the records of one text, so that all are reported together."""
 
-    def __init__(self, text: Text, notes: Remarks | None = None) -> None:
+    def __init__(
+        self, text: Text, notes: Remarks | None = None, times: PrintedTimes | None = None
+    ) -> None:
         """Start reading a text. notes: collects unreadable values at the end."""
+        self.times = times
         self.source = text.source
         self.problems: list[Problem] = []
         self.line: int | None = None
@@ -287,3 +291,15 @@ class Cells:
     ) -> T | None:
         """Return the value of a fact, None if it is absent or cannot be read."""
         return self._reading.value(self.column(what), self.text(what), read, resources)
+
+    def facts(self, form: str = "") -> dict[str, Any]:
+        """Return the facts that have a reader and a value, by field; form: of their names."""
+        found: dict[str, Any] = {}
+        for fact, names in read_alike(self._of, form):
+            if text := pick(self._record, *names):
+                read = getattr(self._reading.times, fact.reader, None)
+                name = next(name for name in names if self._record.get(name) == text)
+                value = self._reading.value(name, text, read or getattr(values, fact.reader))
+                if value is not None:
+                    found[fact.field] = value
+        return found

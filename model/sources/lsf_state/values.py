@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
+from ...cluster import HOST_STATUSES
 from ...display import HOUR, MINUTE
 from ...errors import InputError, Problem
 from ...formats.names import check_job_group, check_name, host_requests
@@ -39,6 +40,14 @@ _SIZE = re.compile(
     r"(\d{1,15}(?:\.\d+)?)(?:\s*_?\s*([KMGTPE])?(?:i?b|bytes|bits)?)?", re.IGNORECASE
 )
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3, "E": 4}
+#: Cell values for jobs without the property of the column.
+NO = frozenset({"", "0", "n", "no", "-"})
+_QUEUE_STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGNORECASE)
+_SHARE = re.compile(r"[\[(]\s*([^\[\](),\s]+)\s*,\s*(\d{1,9})\s*[\])]")
+_GPUS_OF_HOST = re.compile(r"([A-Za-z][\w.-]*)\s*[:=]\s*(?:gpus=)?\s*(\d+(?:\s*,\s*\d+)*)")
+#: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
+#: the job would stay on hosts of the type of its submission host.
+_ADDED = re.compile(r"select\[\s*\(?\s*type\s*==\s*local\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]")
 #: Separators between hosts of -m.
 _MARKS = re.compile(r"[/,]")
 #: No count, load or time that LSF prints is larger.
@@ -64,6 +73,62 @@ def job_group(text: str) -> str:
 def service_class(text: str) -> str:
     """Parse a service class name, "" if none; raises ValueError for any other text."""
     return "" if blank(text) else check_name(text.strip())
+
+
+def text(printed: str) -> str:
+    """Return a value that any text may be."""
+    return printed
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return names or words between blanks."""
+    return tuple(text.split())
+
+
+def truth(text: str) -> bool:
+    """Return whether a text is ``Y``, ``yes`` or 1; raises ValueError for an unknown text."""
+    word = text.strip().lower()
+    if word not in NO and word not in ("y", "yes", "1"):
+        raise ValueError(f"must be Y or N, not {text!r}")
+    return word not in NO
+
+
+def host_status(text: str) -> str:
+    """Return the status of a host; raises ValueError for any other text."""
+    if text not in HOST_STATUSES and not text.lower().startswith("closed"):
+        raise ValueError(f"must be a host status such as ok or closed_Full, not {text!r}")
+    return text
+
+
+def queue_status(text: str) -> str:
+    """Return the status of a queue; raises ValueError for any other text."""
+    if not _QUEUE_STATUS.fullmatch(text):
+        raise ValueError(f"must be a queue status such as Open:Active, not {text!r}")
+    return text
+
+
+def requirement(text: str) -> str:
+    """Return a combined requirement without the parts that LSF adds."""
+    return " ".join(_ADDED.sub(" ", text).split())
+
+
+def shares(text: str) -> tuple[tuple[str, int], ...]:
+    """Parse ``[user1, 100] [default, 1]``, ``-`` for none; raises ValueError for other texts."""
+    pairs = _SHARE.findall(text)
+    rest = _SHARE.sub("", text).strip()
+    if rest.strip("-"):
+        raise ValueError(f"{rest!r} is not a share such as [user1, 100]")
+    return tuple((name, int(number)) for name, number in pairs)
+
+
+def allocated_gpus(text: str) -> dict[str, int]:
+    """Parse GPUs by host such as ``hostA:0,1;hostB:0``; raises ValueError for any other text."""
+    found: dict[str, set[str]] = {}
+    for host, numbers in _GPUS_OF_HOST.findall(text):
+        found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
+    if not found and not blank(text):
+        raise ValueError(f"{text.strip()!r} is not a list of GPUs such as hostA:0,1")
+    return {host: len(gpus) for host, gpus in found.items()}
 
 
 def whole(text: str) -> int | None:
