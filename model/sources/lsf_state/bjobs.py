@@ -600,7 +600,8 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
         limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
         if limits and not re.search(r"\d", line):
             reading.line = getattr(plain[number + 1], "number", reading.line)
-        _take(job, limits, reading)
+        if limits:
+            _take(job, limits, reading)
         job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
             # Continuation lines have a deeper indentation than new parts.
@@ -680,9 +681,9 @@ def _fields(sentence: str) -> dict[str, str]:
 
 
 def _take(job: SeenJob, fields: Mapping[str, str], reading: Reading) -> None:
-    for field, value in Cells(fields, reading, "job").facts(LONG).items():
-        if field != "priority" or not job.priority:  # Job Priority has grown from that of the user
-            setattr(job, field, value)
+    for name, value in Cells(fields, reading, "job").facts(LONG).items():
+        if name != "priority" or not job.priority:  # Job Priority has grown from that of the user
+            setattr(job, name, value)
 
 
 def _asked(job: SeenJob, text: str, reading: Reading) -> None:

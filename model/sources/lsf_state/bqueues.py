@@ -403,8 +403,8 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _take(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
-    for field, value in Cells(row, reading, "queue").facts().items():
-        setattr(queue, field, value)
+    for name, value in Cells(row, reading, "queue").facts().items():
+        setattr(queue, name, value)
 
 
 def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:

@@ -296,10 +296,12 @@ class Cells:
         """Return the facts that have a reader and a value, by field; form: of their names."""
         found: dict[str, Any] = {}
         for fact, names in read_alike(self._of, form):
-            if text := pick(self._record, *names):
-                read = getattr(self._reading.times, fact.reader, None)
-                name = next(name for name in names if self._record.get(name) == text)
-                value = self._reading.value(name, text, read or getattr(values, fact.reader))
-                if value is not None:
-                    found[fact.field] = value
+            for name in names:
+                text = self._record.get(name, "")
+                if text and text.strip() not in ("", "-"):
+                    read = getattr(self._reading.times, fact.reader, None)
+                    value = self._reading.value(name, text, read or getattr(values, fact.reader))
+                    if value is not None:
+                        found[fact.field] = value
+                    break
         return found
