@@ -49,7 +49,6 @@ from ...job import (
 )
 from ...omissions import GPUS, Omission
 from ...resreq import RequirementMerging
-from . import values
 from .acceptable import acceptable
 from .bhosts import SeenGpus, SeenHost, with_consumables
 from .bjobs import ENDED, WAITING, SeenJob
@@ -611,7 +610,7 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
 #: Fields of a job that are as they were seen, and limits of which 0 sets none.
 _AS_SEEN = (
     *("id", "max_slots", "user", "priority", "project", "license_project", "exclusive"),
-    *("resizable", "unheeded"),
+    *("resizable", "unheeded", "job_group", "reservation"),
 )
 _LIMITS = ("run_limit", "cpu_limit", "estimated_run_time")
 
@@ -637,6 +636,7 @@ class _Jobs:
         self.names = {profile.name for profile in base.applications}
         self.machines = base.cluster.machines()
         self.domains = Domains(self.machines)
+        self.classes = {item.name for item in base.service_classes}
 
     def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
         running = []
@@ -834,6 +834,7 @@ class _Jobs:
         asked = (seen.res_req,) if seen.res_req else ()
         res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
         home = self.domains.known(seen.from_host)
+        classes = self.classes or (seen.service_class,)
         printed: dict[str, Any] = {field: getattr(seen, field) for field in _AS_SEEN}
         printed |= {field: getattr(seen, field) or None for field in _LIMITS}
         return Job(
@@ -851,31 +852,13 @@ class _Jobs:
             from_host=home if home in self.machines else "",
             hosts=self._asked(seen),
             gpu=gpu,
-            job_group=self._job_group(seen),
-            reservation="" if values.blank(seen.reservation) else seen.reservation.strip(),
-            service_class=self._service_class(seen),
+            service_class=seen.service_class if seen.service_class in classes else "",
             aps=StatedPriority.parse(seen.aps) if seen.aps else None,
             name=name,
             array_limit=None if spec is None or "[" not in seen.id else spec.limit,
             dependency=" ".join(seen.dependency.split()),
             queued_as=seen.queued_as and (seen.queued_as[0] - self.zero, seen.queued_as[1]),
         )
-
-    def _job_group(self, seen: SeenJob) -> str:
-        """Return the job group of a job, empty if its name cannot be read."""
-        with suppress(ValueError):
-            return values.job_group(seen.job_group)
-        return ""
-
-    def _service_class(self, seen: SeenJob) -> str:
-        """Return the service class; "" if the name cannot be read, or the site has no such
-        class.
-        """
-        with suppress(ValueError):
-            name = values.service_class(seen.service_class)
-            known = {item.name for item in self.base.service_classes}
-            return name if not known or name in known else ""
-        return ""
 
     def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:
         try:

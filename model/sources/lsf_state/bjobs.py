@@ -278,7 +278,7 @@ class SeenJob:
     #: Absolute priority set by an administrator, such as ``system=10``.
     aps: str = ""
     #: Further parts of the listing that may affect its start.
-    unread: tuple[str, ...] = ()
+    unheeded: tuple[str, ...] = ()
     #: GPU request in the form of -gpu.
     gpu: str = ""
     #: GPUs in use, by host.
@@ -291,22 +291,6 @@ class SeenJob:
     line: int | None = None
     #: Names of the cells that could not be read.
     unknown: tuple[str, ...] = ()
-
-    @property
-    def unheeded(self) -> tuple[str, ...]:
-        """Return the options of the job that no method obeys, in the words of bsub if it has
-        some.
-        """
-        found = list(self.unread)
-        try:
-            values.job_group(self.job_group)
-        except ValueError:
-            found.append(f"-g {self.job_group.strip()}")
-        try:
-            values.service_class(self.service_class)
-        except ValueError:
-            found.append(f"-sla {self.service_class.strip()}")
-        return tuple(found)
 
 
 def is_of_arrays(text: Text) -> bool:
@@ -512,7 +496,7 @@ def _job_of_json(id: str, record: dict[str, str], reading: Reading) -> SeenJob:
         aps=str(stated(text("absolute priority set for it (bmod -aps)")) or ""),
         from_limit=(text("expected end") or text("time left")).rstrip().endswith("L"),
         dependent=_DEPENDENCY.match(text("why it waits")) is not None,
-        unread=cells.unread(),
+        unheeded=cells.unread(),
         reason=" ".join(filter(None, (text("why it waits"), state))),
     )
     job.gpu = _gpus(cells, max(1, len(job.allocation)))
@@ -585,12 +569,12 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     for kind, name in (("system", "System Absolute Priority"), ("admin", "Admin factor value")):
         if number := reading.value(name, fields.get(name, ""), values.number):
             job.aps = f"{kind}={number:g}"
-    job.unread = tuple(unread(block[0]))
+    job.unheeded = tuple(unread(block[0]))
     _asked(job, head, reading)
     asked, job.gpus_held = of_block(block)
     parts = list(sections(block))
     job.reason = _reasons(parts)
-    job.unread = (*job.unread, *_unknown_parts(parts))
+    job.unheeded = (*job.unheeded, *_unknown_parts(parts))
     plain = [line for title, lines in parts if title not in GPU_PARTS for line in lines]
     for number, line in enumerate(plain):
         reading.line = getattr(line, "number", reading.line)
@@ -619,7 +603,7 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
         job.submit = reading.value("submission", stamp, calendar.past)
         _submitted(job, text, reading)
     elif _FORWARDED.search(text) and job.status in WAITING:
-        job.unread = (*job.unread, "forwarded to cluster")
+        job.unheeded = (*job.unheeded, "forwarded to cluster")
     elif found := _ALLOCATED.search(text) or _STARTED.search(text):
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
@@ -663,7 +647,7 @@ def _submitted(job: SeenJob, text: str, reading: Reading) -> None:
             job.slots = None
             reading.unknown(f"{words[0].strip()!r} is not a number of slots", name="slots")
     _asked(job, text, reading)
-    job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))
+    job.unheeded = tuple(dict.fromkeys((*job.unheeded, *unread(text))))
 
 
 def _fields(sentence: str) -> dict[str, str]:

@@ -154,5 +154,5 @@ def read_parts() -> frozenset[str]:
     """Return clauses and titles of ``bjobs -l`` from which the reader takes a fact, in lower
     case.
     """
-    kept = (fact for fact in JOBS if fact.field != "unread")
+    kept = (fact for fact in JOBS if fact.field != "unheeded")
     return frozenset(name.lower() for fact in kept for name in fact.cells.get(LONG, ()))

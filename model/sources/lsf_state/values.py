@@ -70,8 +70,8 @@ def job_group(text: str) -> str:
     return name and check_job_group(name)
 
 
-def service_class(text: str) -> str:
-    """Parse a service class name, "" if none; raises ValueError for any other text."""
+def own_name(text: str) -> str:
+    """Parse the name of a reservation or class, "" if none; raises ValueError for other texts."""
     return "" if blank(text) else check_name(text.strip())
 
 
