@@ -207,6 +207,7 @@ def make_instance(
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
+    before = len(made.notes.omissions)
     if facts.absolute:
         known = with_absolute(made.instance, facts.absolute, made.notes)
         made = replace(made, instance=known, seen=replace(made.seen, absolute=facts.absolute))
@@ -220,6 +221,8 @@ def make_instance(
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
     instance, notes = made.instance, made.notes
+    omissions = (*instance.omissions, *notes.omissions[before:])
+    instance = replace(instance, omissions=omissions)
     if accounts:
         shares = PrintedShares(instance, accounts)
         instance = shares.instance_with_usage(infer=base is None)
@@ -252,7 +255,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
 
     instance = made.instance
     if without_site and not facts.limits:
-        instance = tell_others(instance, facts.limit_rows, made.notes)
+        tell_others(instance, facts.limit_rows, made.notes)
     if facts.units:
         instance = with_units(instance, facts.units, facts.units_without_use, made.notes)
     if facts.reservations:

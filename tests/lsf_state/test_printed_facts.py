@@ -33,7 +33,7 @@ def test_each_fact_is_of_a_field_and_each_field_of_a_fact() -> None:
     """What was seen and is not a fact of a listing comes from logs, or says how it was read."""
     own = {"job": {"line", "unknown", "from_limit", "real_run_time", "dependent", "queued_as"}}
     own["job"] |= {"shows_license_project"}
-    own |= {"host": {"stop", "truncated", "unknown"}, "queue": {"stop", "cut", "long"}}
+    own |= {"host": {"stop", "truncated", "unknown"}, "queue": {"stop", "truncated", "long"}}
     own["queue"] |= {"run_limit_max", "resource_reserve", "others"}
     for name, (kind, facts) in KINDS.items():
         known = {item.name for item in fields(kind)}

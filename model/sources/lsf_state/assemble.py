@@ -357,7 +357,6 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
     instance = made.instance
     params, what = counting_rusage(instance.params, family, asked)
     params = replace(params, family=family) if family else params
-    before = len(made.notes.omissions)
     kept = instance.omissions
     if asked or family:  # family and settings replace the site's guess
         kept = tuple(item for item in kept if item.mark != "unit of rusage")
@@ -371,8 +370,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
             or not asking.isdisjoint((job.queue, job.application))
         ]
         made.notes.touch(f"{family}: {what}", jobs, mark="unit of rusage")
-    omissions = (*kept, *made.notes.omissions[before:])
-    return replace(made, instance=replace(instance, params=params, omissions=omissions))
+    return replace(made, instance=replace(instance, params=params, omissions=kept))
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:

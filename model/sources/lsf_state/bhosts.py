@@ -25,10 +25,7 @@ from .values import (
     Remarks,
     Text,
     check_kind,
-    is_name,
-    lacks,
     load_rows,
-    may_be_cut,
     pick,
     table_row,
 )
@@ -301,10 +298,7 @@ def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
 
 
 def _of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
-    for name, record in named_records(text, reading, "host"):
-        if wrong := lacks(record, "STATUS", "MAX"):
-            reading.wrong(wrong)
-            return
+    for name, record in named_records(text, reading, "host", "STATUS", "MAX"):
         yield _host(name, record, reading)
 
 
@@ -333,41 +327,13 @@ def _size_columns(which: str) -> tuple[str, ...]:
 
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
     lines = text.content.splitlines()
-    blocks = list(named_blocks(lines, _HOST))
-    if not blocks:
-        yield from _of_table(lines, reading)
-    for name, start, end in blocks:
-        reading.at(f"host {name}", start + 1, Touched(hosts=(name,)))
-        if not is_name(name):
-            reading.lost(f"{name!r} is not a host name")
-            continue
-        yield _block(name, lines[start + 1 : end], start + 2, reading)
-
-
-def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
-    """Read bhosts without options: one line for each host."""
-    names: list[str] = []
-    header = ""
-    for number, line in enumerate(lines, start=1):
-        words = line.split()
-        if words[:2] == ["HOST_NAME", "STATUS"]:
-            names, header = words, line
-            if wrong := lacks(dict.fromkeys(names, ""), "MAX"):
-                reading.at("", number)
-                reading.wrong(wrong)
-                return
-        elif words and names:
-            reading.at(f"host {words[0]}", number, Touched(hosts=(words[0],)))
-            row = table_row(names, words)
-            if words[0].startswith("*"):
-                reading.wrong("its name is truncated: give the output of bhosts -w or bhosts -l")
-                continue
-            if not is_name(words[0]):
-                reading.lost(f"{words[0]!r} is not a host name")
-                continue
-            host = _host(words[0], known_row(row, names, words, reading), reading)
-            host.truncated = may_be_cut(host.name, header, "STATUS")
+    if not any(map(_HOST.match, lines)):
+        for name, row, may_be_cut in named_rows(lines, reading, "host", "STATUS", "MAX"):
+            host = _host(name, row, reading)
+            host.truncated = may_be_cut
             yield host
+    for name, start, end in named_blocks(lines, _HOST, reading, "host"):
+        yield _block(name, lines[start:end], start + 1, reading)
 
 
 def _block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHost:

@@ -24,11 +24,8 @@ from .values import (
     Remarks,
     Text,
     check_kind,
-    is_name,
-    lacks,
     limit_row,
     load_rows,
-    may_be_cut,
     pick,
     table_row,
 )
@@ -244,7 +241,6 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
         return tuple(found)
 
     instance = replace(instance, pending=settled(instance.pending))
-    before = len(notes.omissions)
     if unknown:
         kept = _in_printed_order(instance, unknown, values_of)
         order = "first come, first served" if kept is None else "in the printed order"
@@ -253,7 +249,7 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
             f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, but no input gives "
             f"the formula: these jobs are ordered {order} (lsb.queues contains it)"
         )
-    return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
+    return instance
 
 
 def _in_printed_order(
@@ -360,7 +356,7 @@ class SeenQueue:
     #: Slots of its jobs by NJOBS, PEND, RUN, SUSP, RSV.
     counts: dict[str, int] = field(default_factory=dict)
     #: Whether the name fills the column of a table and may be truncated.
-    cut: bool = False
+    truncated: bool = False
 
     @property
     def inactive(self) -> bool:
@@ -387,16 +383,13 @@ def read_bqueues(text: Text, notes: Remarks | None = None) -> list[SeenQueue]:
     reading = Reading(text, notes)
     queues = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
     twice = ": bqueues truncates names: give bqueues -w or bqueues -l"
-    cut = {queue.name: twice for queue in queues if queue.cut}
+    cut = {queue.name: twice for queue in queues if queue.truncated}
     reading.once("queue", [(queue.name, None) for queue in queues], cut)
     return queues
 
 
 def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
-    for name, record in named_records(text, reading, "queue"):
-        if wrong := lacks(record, "STATUS"):
-            reading.wrong(wrong)
-            return
+    for name, record in named_records(text, reading, "queue", "STATUS"):
         queue = SeenQueue(name)
         _counts(queue, record, reading)
         yield queue
@@ -425,39 +418,15 @@ def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
 
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
     lines = text.content.splitlines()
-    blocks = list(named_blocks(lines, _QUEUE))
-    if not blocks:
-        yield from _of_table(lines, reading)
-    for name, start, end in blocks:
-        queue = SeenQueue(name, long=True)
-        reading.at(f"queue {queue.name}", start + 1, Touched(queues=(name,)))
-        if not is_name(name):
-            reading.lost(f"{name!r} is not a queue name")
-            continue
-        _block(queue, lines, start + 1, end, reading)
-        yield queue
-
-
-def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
-    names: list[str] = []
-    header = ""
-    for number, line in enumerate(lines, start=1):
-        words = line.split()
-        if words[:2] == ["QUEUE_NAME", "PRIO"]:
-            names, header = words, line
-            if wrong := lacks(dict.fromkeys(names, ""), "STATUS"):
-                reading.at("", number)
-                reading.wrong(wrong)
-                return
-        elif words and names:
-            reading.at(f"queue {words[0]}", number, Touched(queues=(words[0],)))
-            if not is_name(words[0]):
-                reading.lost(f"{words[0]!r} is not a queue name")
-                continue
-            row = known_row(table_row(names, words), names, words, reading)
-            queue = SeenQueue(words[0], cut=may_be_cut(words[0], header, "PRIO"))
+    if not any(map(_QUEUE.match, lines)):
+        for name, row, may_be_cut in named_rows(lines, reading, "queue", "PRIO", "STATUS"):
+            queue = SeenQueue(name, truncated=may_be_cut)
             _counts(queue, row, reading)
             yield queue
+    for name, start, end in named_blocks(lines, _QUEUE, reading, "queue"):
+        queue = SeenQueue(name, long=True)
+        _block(queue, lines, start, end, reading)
+        yield queue
 
 
 def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Reading) -> None:

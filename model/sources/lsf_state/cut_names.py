@@ -49,7 +49,7 @@ def with_whole_names(seen: Seen, base: Instance, notes: Remarks) -> Seen:
         hosts.update(host.name for host in seen.hosts or ())
     if seen.queues is not None:
         listed = {queue.name for queue in seen.queues}
-        cut = [queue.name for queue in seen.queues if queue.cut]
+        cut = [queue.name for queue in seen.queues if queue.truncated]
         renamed = _told(whole(cut, listed, queues), "bqueues", notes)
         seen = replace(seen, queues=[replace(q, name=renamed(q.name)) for q in seen.queues])
     cut = [item.host for item in seen.gpus if len(item.host) >= NARROWEST]

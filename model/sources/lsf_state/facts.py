@@ -152,14 +152,12 @@ def with_units(
         counted.append(replace(host, **new) if new else host)
         if new and host.name in silent:
             unsure.append(host.name)
-    before = len(notes.omissions)
     if unsure:
         text = (
             "whether jobs may be bound to processors (AFFINITY of lsb.hosts) is not printed: it "
             "is assumed (give bhosts -aff)"
         )
         notes.touch(text, where="lshosts -T", hosts=unsure, resources=[AFFINITY])
-    instance = replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
     return replace(instance, cluster=replace(instance.cluster, hosts=tuple(counted)))
 
 

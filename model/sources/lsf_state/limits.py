@@ -237,16 +237,13 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
                 yield JobGroup(name, limit)
 
 
-def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> Instance:
-    """Return the instance, with notes on unknown scopes: whether a limit covers names not
-    listed.
-    """
+def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> None:
+    """Note unknown scopes: whether a limit covers names not listed."""
     groups = Groups(instance.groups)
     named: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         for kind, names in row.consumers.items():
             named.setdefault((row.name, kind), set()).update(names)
-    before = len(notes.omissions)
     for (name, kind), bound in named.items():
         shown = f"{', '.join(sorted(bound)[:3])}{' and others' if len(bound) > 3 else ''}"
         text = (
@@ -269,7 +266,6 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
         ]
         if others:
             notes.touch(text, others, where="blimits")
-    return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
 
 
 def without_strangers(

@@ -16,9 +16,10 @@ from ...errors import InputError, Problem
 from ...omissions import Omission, OmissionMark
 from . import values
 from .printed_facts import Kind, columns, read_alike
-from .values import PrintedTimes, Remarks, Text, is_name, pick
+from .values import PrintedTimes, Remarks, Text, is_name, lacks, may_be_cut, pick, table_row
 
 T = TypeVar("T")
+NamedKind = Literal["host", "queue"]
 #: Maximum number of reported problems that differ only by a number.
 _MAX_ALIKE = 5
 
@@ -234,9 +235,12 @@ def _text(value: Any) -> str:
 
 
 def named_records(
-    text: Text, reading: Reading, kind: Literal["host", "queue"]
+    text: Text, reading: Reading, kind: NamedKind, *needed: str
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield name and fields of each record of JSON that has a name; `reading` is then at it."""
+    """Yield name and fields of each record of JSON that has a name; `reading` is then at it.
+
+    needed: columns of every host or queue.
+    """
     title = f"{kind.upper()}_NAME"
     for number, record in json_records(text, reading):
         reading.at(f"RECORDS[{number - 1}]")
@@ -247,17 +251,61 @@ def named_records(
         names = (name,)
         touched = Touched(hosts=names) if kind == "host" else Touched(queues=names)
         reading.at(f"{kind} {name}", None, touched)
+        if wrong := lacks(record, *needed):
+            reading.wrong(wrong)
+            return
         yield name, record
 
 
-def named_blocks(lines: Sequence[str], title: re.Pattern[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield name, first line and end (from 0) of each block of a long form.
+def _begins(reading: Reading, kind: NamedKind, name: str, line: int) -> bool:
+    """Begin to read the host or queue of a name; a text that is no name is reported."""
+    names = (name,)
+    touched = Touched(hosts=names) if kind == "host" else Touched(queues=names)
+    reading.at(f"{kind} {name}", line, touched)
+    if not is_name(name):
+        reading.lost(f"{name!r} is not a {kind} name")
+    return is_name(name)
+
+
+def named_blocks(
+    lines: Sequence[str], title: re.Pattern[str], reading: Reading, kind: NamedKind
+) -> Iterator[tuple[str, int, int]]:
+    """Yield name, first line and end (from 0) of each block of a long form; `reading` is at it.
 
     title: matches the first line of a block; its group is the name.
     """
     begun = [(n, match[1]) for n, line in enumerate(lines) if (match := title.match(line))]
     ends = [*(start for start, _ in begun), len(lines)][1:]
-    return ((name, start, end) for (start, name), end in zip(begun, ends, strict=True))
+    for (start, name), end in zip(begun, ends, strict=True):
+        if _begins(reading, kind, name, start + 1):
+            yield name, start + 1, end
+
+
+def named_rows(
+    lines: Sequence[str], reading: Reading, kind: NamedKind, second: str, needed: str
+) -> Iterator[tuple[str, dict[str, str], bool]]:
+    """Yield name and row of each line of a table, and whether the name may be truncated.
+
+    second: title of the column behind the names. needed: that of a column without which the table
+    is useless.
+    """
+    names: list[str] = []
+    header = ""
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if words[:2] == [f"{kind.upper()}_NAME", second]:
+            names, header = words, line
+            if wrong := lacks(dict.fromkeys(names, ""), needed):
+                reading.at("", number)
+                reading.wrong(wrong)
+                return
+        elif words and names and words[0].startswith("*"):
+            reading.at(f"{kind} {words[0]}", number)
+            give = f"b{kind}s -w or b{kind}s -l"
+            reading.wrong(f"its name is truncated: give the output of {give}")
+        elif words and names and _begins(reading, kind, words[0], number):
+            row = known_row(table_row(names, words), names, words, reading)
+            yield words[0], row, may_be_cut(words[0], header, second)
 
 
 def known_row(

@@ -104,7 +104,6 @@ def with_reservations(
 
     A job of an unknown reservation has none, with an omission.
     """
-    before = len(notes.omissions)
     domains = Domains(host.name for host in instance.cluster.hosts)
     built = (_built(instance, item, domains, notes) for item in seen)
     known = {item.name: item for item in built if item is not None}
@@ -129,7 +128,6 @@ def with_reservations(
         advance_reservations=tuple(known.values()),
         running=running,
         pending=pending,
-        omissions=(*instance.omissions, *notes.omissions[before:]),
     )
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from ...display import some
 from ...errors import InputError
-from .bhosts import SeenHost, read_bhosts
-from .bjobs import SeenJob, read_bjobs
-from .bqueues import SeenQueue, read_bqueues
+from .bhosts import read_bhosts
+from .bjobs import read_bjobs
+from .bqueues import read_bqueues
 from .ignored import SAYS_LESS, IgnoredFiles
 from .seen import Seen
 from .values import PrintedTimes, Remarks, Text
-
-Item = TypeVar("Item", SeenJob, SeenHost, SeenQueue)
 
 #: The id in a row of a table of bjobs whose job waits or runs.
 _ROW = re.compile(
@@ -30,51 +29,34 @@ def with_shorter_forms(
 ) -> Seen:
     """Return the listings with the jobs, hosts and queues that only a shorter form names."""
     ignored = IgnoredFiles()
-    jobs = _more(
-        shorter.get("bjobs", ()),
-        {job.id for job in seen.jobs},
-        lambda text, notes: read_bjobs(text, calendar, notes),
-        lambda job: job.id,
-        seen.notes,
-        ignored,
-    )
-    hosts = _more(
-        shorter.get("bhosts", ()),
-        {host.name for host in seen.hosts or ()},
-        read_bhosts,
-        lambda host: host.name,
-        seen.notes,
-        ignored,
-    )
-    queues = _more(
-        shorter.get("bqueues", ()),
-        {queue.name for queue in seen.queues or ()},
-        read_bqueues,
-        lambda queue: queue.name,
-        seen.notes,
-        ignored,
-    )
+    readers: dict[str, tuple[str, str, Callable[[Text, Remarks], list[Any]]]] = {
+        "jobs": ("bjobs", "id", lambda text, notes: read_bjobs(text, calendar, notes)),
+        "hosts": ("bhosts", "name", read_bhosts),
+        "queues": ("bqueues", "name", read_bqueues),
+    }
+    found = {}
+    for field, (command, key, read) in readers.items():
+        listed = getattr(seen, field)
+        name_of = attrgetter(key)
+        known = set(map(name_of, listed or ()))
+        more = _more(shorter.get(command, ()), known, read, name_of, seen.notes, ignored)
+        found[field] = None if listed is None else [*listed, *more]
     seen.notes += ignored.sentences()
-    return replace(
-        seen,
-        jobs=[*seen.jobs, *jobs],
-        hosts=[*seen.hosts, *hosts] if seen.hosts is not None else None,
-        queues=[*seen.queues, *queues] if seen.queues is not None else None,
-    )
+    return replace(seen, **found)
 
 
 def _more(
     texts: Sequence[Text],
     known: set[str],
-    reader: Callable[[Text, Remarks], list[Item]],
-    name_of: Callable[[Item], str],
+    reader: Callable[[Text, Remarks], list[Any]],
+    name_of: Callable[[Any], str],
     notes: Remarks,
     ignored: IgnoredFiles,
-) -> list[Item]:
+) -> list[Any]:
     """Return what the texts list beyond the known names; add these to the known ones, and texts
     without more to the ignored files.
     """
-    found: list[Item] = []
+    found: list[Any] = []
     for text in texts:
         own = Remarks()
         file = Path(text.source).name
