@@ -20,7 +20,7 @@ from ...job import Job
 from ...omissions import GPUS
 from . import values
 from .printed_facts import columns
-from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records
+from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records, named_rows
 from .values import (
     Remarks,
     Text,

@@ -19,7 +19,7 @@ from ...omissions import Omission
 from ...shares import aps_groups
 from . import values
 from .printed_facts import columns, fact_of
-from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records
+from .reading import Cells, Reading, Touched, known_row, named_blocks, named_records, named_rows
 from .values import (
     Remarks,
     Text,
