@@ -129,7 +129,7 @@ def test_lines_broken_at_every_column(year: bool, cut: bool, width: int) -> None
         (job,) = read_bjobs(Text(text, "x"), calendar)
         assert (job.user, job.queue, job.priority, job.slots) == ("bob", "normal", 50, 48), shift
         assert job.res_req == "select[mem>1000] rusage[mem=1024] span[ptile=24]", shift
-        assert (job.hosts, job.run_limit, job.unread) == ("a b", 21600, ()), shift
+        assert (job.hosts, job.run_limit, job.unheeded) == ("a b", 21600, ()), shift
 
 
 #: Lines of a waiting and of a running job, {} where a word makes them longer; STAMP for a time.

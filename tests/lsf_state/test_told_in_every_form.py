@@ -105,8 +105,6 @@ def test_what_the_scheduler_says_of_a_start_is_weighed(text: str) -> None:
         (waits(first=" Job Group </ris/a>,"), "job_group", "/ris/a"),
         (record(SERVICE_CLASS="gold"), "service_class", "gold"),
         (waits(first=" Service Class <gold>,"), "service_class", "gold"),
-        (record(SLA="[x]"), "unheeded", ("-sla [x]",)),
-        (record(JOB_GROUP="ris a"), "unheeded", ("-g ris a",)),
         (record(ESTIMATED_RUN_TIME="10.0"), "estimated_run_time", 600),
         (waits(parts=" ESTIMATED_RUNTIME:\n 10.0 min"), "estimated_run_time", 600),
         (waits(parts=" ESTIMATED_RUNTIME: 10.0 min"), "estimated_run_time", 600),
@@ -126,15 +124,18 @@ def test_slots_reserved_where_no_queue_reserves_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed", "group", "told"),
-    [("/ris/a/", "/ris/a", ()), ("/", "", ()), ("-", "", ()), ("/r//a", "", ("-g /r//a",))],
+    ("column", "printed", "read"),
+    [
+        *(("JOB_GROUP", "/ris/a/", "/ris/a"), ("JOB_GROUP", "/", ""), ("JOB_GROUP", "-", "")),
+        *(("JOB_GROUP", "/r//a", None), ("JOB_GROUP", "ris a", None)),
+        *(("SERVICE_CLASS", "[x]", None), ("RESERVATION", "a b", None)),
+    ],
 )
-def test_what_is_imported_of_job_groups_can_be_read_back(
-    printed: str, group: str, told: tuple[str, ...]
-) -> None:
-    it = made(bjobs=record(JOB_GROUP=printed), bhosts=OPEN)
-    waiting = it.pending[0]
-    assert (waiting.job_group, waiting.unheeded) == (group, told)
+def test_a_name_of_a_listing_can_be_read_back(column: str, printed: str, read: str | None) -> None:
+    it = made(bjobs=record(**{column: printed}), bhosts=OPEN)
+    assert getattr(it.pending[0], column.lower()) == (read or "")
+    told = [item.jobs for item in it.omissions if f"job 2: {column}: " in item.what]
+    assert told == [("2",)] * (read is None)
     assert sw.loads(sw.dump(it)) == it
 
 

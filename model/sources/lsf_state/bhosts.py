@@ -328,9 +328,9 @@ def _size_columns(which: str) -> tuple[str, ...]:
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
     lines = text.content.splitlines()
     if not any(map(_HOST.match, lines)):
-        for name, row, may_be_cut in named_rows(lines, reading, "host", "STATUS", "MAX"):
+        for name, row, may_be_truncated in named_rows(lines, reading, "host", "STATUS", "MAX"):
             host = _host(name, row, reading)
-            host.truncated = may_be_cut
+            host.truncated = may_be_truncated
             yield host
     for name, start, end in named_blocks(lines, _HOST, reading, "host"):
         yield _block(name, lines[start:end], start + 1, reading)

@@ -419,8 +419,8 @@ def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
     lines = text.content.splitlines()
     if not any(map(_QUEUE.match, lines)):
-        for name, row, may_be_cut in named_rows(lines, reading, "queue", "PRIO", "STATUS"):
-            queue = SeenQueue(name, truncated=may_be_cut)
+        for name, row, may_be_truncated in named_rows(lines, reading, "queue", "PRIO", "STATUS"):
+            queue = SeenQueue(name, truncated=may_be_truncated)
             _counts(queue, row, reading)
             yield queue
     for name, start, end in named_blocks(lines, _QUEUE, reading, "queue"):

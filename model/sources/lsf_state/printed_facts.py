@@ -46,7 +46,7 @@ class PrintedFact:
     needed: str = ""
     #: Columns of -o that are asked for, by default the best one.
     asked: tuple[str, ...] = ()
-    #: Function of :mod:`.values` that reads the fact alike in every form, "" if none does.
+    #: Function of :mod:`.values` that reads the fact alike in every form.
     reader: str = ""
 
     @property
@@ -113,7 +113,7 @@ def columns(what: str, of: Kind = "job") -> tuple[str, ...]:
 
 @cache
 def read_alike(of: Kind, form: str) -> tuple[tuple[PrintedFact, tuple[str, ...]], ...]:
-    """Return the facts that have a reader, each with its names: "" for those of columns."""
+    """Return the facts that have a reader, each with its names in a form, by default columns."""
     return tuple(
         (fact, fact.cells.get(form, ()) if form else fact.columns)
         for fact in FACTS

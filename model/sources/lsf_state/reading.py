@@ -16,7 +16,7 @@ from ...errors import InputError, Problem
 from ...omissions import Omission, OmissionMark
 from . import values
 from .printed_facts import Kind, columns, read_alike
-from .values import PrintedTimes, Remarks, Text, is_name, lacks, may_be_cut, pick, table_row
+from .values import PrintedTimes, Remarks, Text, is_name, lacks, may_be_truncated, pick, table_row
 
 T = TypeVar("T")
 NamedKind = Literal["host", "queue"]
@@ -305,7 +305,7 @@ def named_rows(
             reading.wrong(f"its name is truncated: give the output of {give}")
         elif words and names and _begins(reading, kind, words[0], number):
             row = known_row(table_row(names, words), names, words, reading)
-            yield words[0], row, may_be_cut(words[0], header, second)
+            yield words[0], row, may_be_truncated(words[0], header, second)
 
 
 def known_row(

@@ -34,7 +34,7 @@ def with_shorter_forms(
         "hosts": ("bhosts", "name", read_bhosts),
         "queues": ("bqueues", "name", read_bqueues),
     }
-    found = {}
+    found: dict[str, Any] = {}
     for field, (command, key, read) in readers.items():
         listed = getattr(seen, field)
         name_of = attrgetter(key)

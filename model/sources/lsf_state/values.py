@@ -328,7 +328,7 @@ _LIMIT_IN_A_LINE = re.compile(
 NARROWEST = 11
 
 
-def may_be_cut(name: str, header: str, next_column: str) -> bool:
+def may_be_truncated(name: str, header: str, next_column: str) -> bool:
     """Return whether a name fills its column, so that it may be truncated."""
     width = header.find(next_column) - len(header[: header.find(header.strip()[:1])]) - 1
     return len(name) >= max(width, NARROWEST)
