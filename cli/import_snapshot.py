@@ -178,12 +178,10 @@ def make_instance(
 
     reference: about when it was printed. now: exactly when, None for what the jobs tell. site: the
     configuration. rusage: "slot" or "host", what rusage[mem] counts for, "" for what the site or
-    lsid says.
-    Raises InputError with everything that is wrong with the texts.
+    lsid says. Raises InputError with everything that is wrong with the texts.
     """
     from ..model.formats.reading import family_of_words, lava_family
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
-    from ..model.sources.lsf_state.bqueues import with_absolute
     from ..model.sources.lsf_state.facts import read_facts
     from ..solver.fairshare.reports import PrintedShares
 
@@ -208,21 +206,18 @@ def make_instance(
         told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
     before = len(made.notes.omissions)
-    if facts.absolute:
-        known = with_absolute(made.instance, facts.absolute, made.notes)
-        made = replace(made, instance=known, seen=replace(made.seen, absolute=facts.absolute))
     made = _with_rows(made, facts, without_site=base is None)
     if not printed.lsid and base is None:
-        listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
-        family, words = family_of_words(text.content for text in listings)
+        texts = (*printed.bqueues, *printed.bjobs, *printed.facts)
+        family, words = family_of_words(text.content for text in texts)
         if family:
             print_note(f"inferred: the scheduler is {family}, which prints {words!r} (give lsid)")
     made = with_family(made, family, rusage or _counting(made, family))
-    accounts = [account for queue in seen.queues or () for account in queue.accounts]
-    accounts += [account for item in seen.partitions or () for account in item.accounts]
-    instance, notes = made.instance, made.notes
-    omissions = (*instance.omissions, *notes.omissions[before:])
-    instance = replace(instance, omissions=omissions)
+    sharing = (*(seen.queues or ()), *(seen.partitions or ()))
+    accounts = [account for item in sharing for account in item.accounts]
+    notes = made.notes
+    omissions = (*made.instance.omissions, *notes.omissions[before:])
+    instance = replace(made.instance, omissions=omissions)
     if accounts:
         shares = PrintedShares(instance, accounts)
         instance = shares.instance_with_usage(infer=base is None)
@@ -246,13 +241,17 @@ def _site(path: Path) -> Instance:
 
 
 def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Assembled:
-    """Return the assembled instance with facts from rows of blimits and with advance
-    reservations.
+    """Return the assembled instance with absolute priorities, limits of blimits, processor units
+    and advance reservations.
     """
+    from ..model.sources.lsf_state.bqueues import with_absolute
     from ..model.sources.lsf_state.facts import with_units
     from ..model.sources.lsf_state.limits import tell_others
     from ..model.sources.lsf_state.reservations import with_reservations
 
+    if facts.absolute:
+        known = with_absolute(made.instance, facts.absolute, made.notes)
+        made = replace(made, instance=known, seen=replace(made.seen, absolute=facts.absolute))
     instance = made.instance
     if without_site and not facts.limits:
         tell_others(instance, facts.limit_rows, made.notes)
