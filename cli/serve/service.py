@@ -239,7 +239,7 @@ def changed_record(
     if asked.run_limit is not None:
         edited = with_limit(edited, asked.run_limit)
         changes.append(f"with -W {limit_text(asked.run_limit)}")
-    if refused := refusal(instance, edited, job.queue):
+    if refused := refusal(instance, edited, job):
         raise InputError(refused)
     asker = WhatIfPlanner(instance, time_limit=TIME_LIMIT, cancel=cancel)
     found = asker.answer_with_omissions(edited)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -124,12 +124,6 @@ def _rejections(instance: Instance, job: Job, quiet: Iterable[str]) -> Iterator[
 def with_unnamed_user(text: str) -> str:
     """Return a message about the user of a job with the advice to name the user."""
     return re.sub(rf"\buser {UNNAMED}\b", "an unnamed user (give --user NAME)", text)
-
-
-def keep_omitted(job: Job, keeps: Callable[[str], bool]) -> tuple[Job, tuple[str, ...]]:
-    """Return a job with those of its omitted options that `keeps` accepts, and these."""
-    kept = tuple(filter(keeps, job.unheeded))
-    return replace(job, unheeded=kept), kept
 
 
 def _submitted_now(instance: Instance, job: Job) -> Job:

@@ -497,7 +497,7 @@ class _OptionSearch:
             return None
         key = _key(changed)
         if key not in self.found:
-            job, beyond = limited(instance, job)
+            job, beyond = limited(instance, self.job, job)
             refused = "; ".join((*refusals(instance, job), *filter(None, [beyond])))
             if not refused and not keep:
                 refused = cut_short(instance, job, self.job.queue)

@@ -165,10 +165,10 @@ def limit_text(seconds: int) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}"
 
 
-def refusal(instance: Instance, edited: Job, queue: str) -> str:
-    """Return why a pending job of a queue may not be changed so, "" if it may."""
-    edited, beyond = limited(instance, edited)
-    return next(refusals(instance, edited), beyond) or cut_short(instance, edited, queue)
+def refusal(instance: Instance, edited: Job, job: Job) -> str:
+    """Return why a pending job may not be changed so, "" if it may."""
+    edited, beyond = limited(instance, job, edited)
+    return next(refusals(instance, edited), beyond) or cut_short(instance, edited, job.queue)
 
 
 def cut_short(instance: Instance, job: Job, queue: str) -> str:
@@ -281,7 +281,7 @@ class Trials:
         """
         forecast = self.forecast
         self.count()
-        refused = refusal(forecast.instance, edited, self.demand.job.queue)
+        refused = refusal(forecast.instance, edited, self.demand.job)
         if refused or forecast.stopped():
             return StartAnswer(edited, None)
         if forecast.method == "optimal":

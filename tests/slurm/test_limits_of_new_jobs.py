@@ -133,7 +133,7 @@ def test_limits_of_another_qos_do_not_count(tmp_path: Path, named: str) -> None:
         (("MaxTRES", "cpu=2", ""), "-n3 -A lab", "ann", "MaxTRES of assoc lab (cpu=2)"),
         (("MaxTRES", "cpu=2", ""), "-n3", "ann", "MaxTRES of assoc lab (cpu=2)"),
         (("MaxTRES", "cpu=2", ""), "-n2 -A lab", "ann", ""),
-        (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "ann", "MaxWall of assoc lab/ann/night"),
+        (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "ann", "assoc lab/ann/night"),
         (("MaxWall", "", "00:30:00"), "-n1 -A lab", "ann", ""),
         (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "bob", ""),
         (("GrpTRES", "cpu=9", ""), "-n1 -A lab", "ann", "GrpTRES of assoc lab (cpu=9)"),
@@ -365,3 +365,59 @@ def test_slurm_counts_the_nearest_association(
         assert json.loads(run(*words))["outlook"]["proved"] == (name in starts.split())
     if "night" in starts:  # the other partition may have another association
         assert not told(folder, "-n2 --mem=1 -q normal -A lab -p night,cpu")[0]
+
+
+#: A limit on memory of the cluster or of partition cpu, options within it, and beyond it. Nodes
+#: have 16000 MB and 4 CPUs.
+MEMORY = [
+    ("MaxMemPerNode=8000", ["--mem=8000", "-n8 --mem-per-cpu=1000", "-N1 -n4 --mem-per-cpu=2000"],
+     ["--mem=8001", "", "--mem=0", "-N1 -n4 --mem-per-cpu=2001", "-c4 --mem-per-cpu=2001",
+      "--ntasks-per-node=4 -N2 --mem-per-cpu=2001", "--exclusive --mem-per-cpu=2001"]),
+    ("MaxMemPerCPU=2000", ["--mem=2000", "-N1 -n4 --mem=8000", "--mem-per-cpu=2000"],
+     ["--mem=2001", "", "--mem-per-cpu=2001", "-N2 -n2 --mem=2001"]),
+    ("MaxMemPerNode=8000 DefMemPerNode=9000", ["--mem=8000"], [""]),
+    ("MaxMemPerNode=8000 DefMemPerCPU=4000", ["-n2"], ["-c4"]),
+    ("MaxMemPerCPU=2000 DefMemPerCPU=3000", ["--mem-per-cpu=2000"], [""]),
+    ("MaxMemPerCPU=2000 DefMemPerNode=2000", [""], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("setting", "within", "beyond"), MEMORY)
+@pytest.mark.parametrize("of", ["partition cpu", "the cluster"])
+def test_memory_beyond_the_maximum_is_not_proved(
+    tmp_path: Path, setting: str, within: list[str], beyond: list[str], of: str
+) -> None:
+    """Of jobs that are submitted now nothing asked, and of the cluster's maximum nothing at all."""
+    folder, saved = folder_of(tmp_path / "site"), tmp_path / "site.yaml"
+    name, old, new = (
+        ("config", "SelectTypeP", f"{setting.replace(' ', chr(10))}\nSelectTypeP")
+        if of == "the cluster"
+        else ("partitions", "MaxNodes", f"{setting} MaxNodes")
+    )
+    path = folder / f"{name}.txt"
+    path.write_text(path.read_text().replace(old, new, 1))
+    run("import", "slurm", "--from", folder, "-o", saved)
+    for line in within:
+        assert told(saved, f"-n1 {line} -q normal -A lab") == (True, ""), line
+    for line in beyond:
+        proved, names = told(saved, f"-n1 {line} -q normal -A lab")
+        named = f"{setting.split('=')[0]} of {of} ({setting.split()[0].split('=')[1]} MB)"
+        assert (proved, named in names) == (False, True), line
+    texts = {"MinMemoryNode=100M": True, "MinMemoryNode=9000M": False, "MinMemoryNode=0": False}
+    for text, is_within in texts.items():
+        (folder / "jobs.txt").write_text(
+            WAITING.format(8, "OK").replace("MinMemoryNode=100M", text)
+        )
+        (row,) = json.loads(run("compare", folder, "--format", "json"))["jobs"]
+        assert row["proved"] is is_within, text
+
+
+def test_alternatives_beyond_the_memory_of_a_partition_have_no_start(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "site")
+    path = folder / "partitions.txt"
+    path.write_text(path.read_text().replace("=1 OverS", "=1 MaxMemPerNode=8000 OverS", 1))
+    line = "sbatch -n1 --mem=9000 -q normal -A lab"
+    for here, other in (("night", "cpu"), ("cpu", "night")):
+        words = ("ask", folder, "--queue", other, "--format", "json", f"{line} -p {here}")
+        (found,) = json.loads(run(*words))["alternatives"]
+        assert found["start"] == (None if other == "cpu" else 0)

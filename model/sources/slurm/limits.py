@@ -42,8 +42,6 @@ _SHARED_BY: Mapping[str, tuple[str, ...]] = {
 _OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
 #: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
 HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
-#: End of the text of a limit that a job exceeds.
-EXCEEDED = ": Slurm starts no job that exceeds it"
 #: TRES that a job without an amount of them does not request.
 _COUNTED = ("gres/", "license/")
 #: Flags of a QOS without a say in a start.
@@ -290,8 +288,17 @@ class LimitRows:
         """
         for row in self.of(job, surely=False):
             yield from _not_modelled(row, job, exclusive)
+        yield from self.exceeded(job)
         if not job.allocation:
             yield from _set_twice(self.of(job))
+
+    def exceeded(self, job: SlurmJob) -> Iterator[str]:
+        """Yield the limits of each job that a job exceeds, and the minima that it is below."""
+        for row in self.of(job, surely=False):
+            for column in filter(row.values.get, _OF_ONE_JOB):
+                if is_set(row, column) and _is_beyond(job, column, row.values[column]):
+                    beyond = "is below" if column == "mintres" else "exceeds"
+                    yield f"{_named(row, column)}: Slurm starts no job that {beyond} it"
 
     def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
         """Whether a limit of a row may hold back a job that it covers: one that methods obey only
@@ -425,12 +432,7 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
 
     project: of the job in limits of the model.
     """
-    rows = [
-        replace(row, values={_column(name): cell for name, cell in row.values.items()})
-        for row in instance.slurm_limits
-    ]
-    _check((f"slurm_limits[{number}]", row.values) for number, row in enumerate(rows))
-    listed = LimitRows(rows)
+    listed = rows_of_instance(instance)
     kinds = {row.name for row in listed.rows.values() if row.of == "qos"}
     accounts = {row.account for row in listed.rows.values() if row.of != "qos"}
     found = [
@@ -453,6 +455,16 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
         if is_set(row, column) and f"{_label(row)}_{word}" not in bound
     ]
     return tuple(dict.fromkeys(found))
+
+
+def rows_of_instance(instance: Instance) -> LimitRows:
+    """Return the limits of an instance that was made from Slurm's output."""
+    rows = [
+        replace(row, values={_column(name): cell for name, cell in row.values.items()})
+        for row in instance.slurm_limits
+    ]
+    _check((f"slurm_limits[{number}]", row.values) for number, row in enumerate(rows))
+    return LimitRows(rows)
 
 
 def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str] | None]]:
@@ -569,13 +581,10 @@ def _not_modelled(row: SlurmLimit, job: SlurmJob, exclusive: Collection[str]) ->
                     yield f"limit of {tres} of {of}"
                 elif tres == "cpu" and takes_nodes:
                     yield f"{named}: here exclusive jobs count as requested, not whole nodes"
-        elif column in _OF_ONE_JOB:
-            if _is_beyond(job, column, cell):
-                yield f"{named}{EXCEEDED}"
         elif column == "flags":
             if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
                 yield f"flags {', '.join(flags)} of {of}"
-        elif HOLDING.match(column):
+        elif HOLDING.match(column) and column not in _OF_ONE_JOB:
             yield named
 
 

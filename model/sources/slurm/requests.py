@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from ...display import some
 from ...job import HostRequest
 from ...omissions import Change, Omission, OmissionMark
-from .seen import SlurmJob, SlurmJobSize
+from .seen import SlurmJob, SlurmJobSize, SlurmPartition
 from .site import (
     FEATURE,
     PARTS_OF_GPUS,
@@ -104,14 +104,6 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     """Return the size of a job with no more nodes than MaxNodes of its partitions."""
     size = job.size
     listed = [facts.partitions[name] for name in job.partitions if name in facts.partitions]
-    of_node, of_cpu = size.memory_per_node, size.memory_per_cpu
-    of_cpu = of_node * size.nodes / size.cpus if of_node and not of_cpu else of_cpu
-    for what, asked, most in (
-        ("node", of_node, [item.max_memory_per_node for item in listed]),
-        ("cpu", of_cpu, [item.max_memory_per_cpu for item in listed]),
-    ):
-        if asked and any(amount and asked > amount for amount in most):
-            found.omit(f"the maximum memory per {what} in its partition ({asked:g} MB exceed it)")
     most_time = max((item.max_time or math.inf for item in listed), default=math.inf)
     if (job.min_limit or job.limit or 0) > most_time:
         found.omit("its time limit exceeds that of its partition: Slurm does not start it")
@@ -239,11 +231,12 @@ def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None
 def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Set the memory of a node or of a CPU; a job that requests none has its nodes exclusively."""
     size = job.size
-    per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
     if size.memory_per_gpu and (gpus := _gpus_on_node(size)):
-        per_node, per_cpu = size.memory_per_gpu * gpus, None
-    if per_node is None and per_cpu is None and not size.all_memory:
-        per_node, per_cpu = default_memory(job.partitions, facts)
+        size = replace(size, memory_per_node=size.memory_per_gpu * gpus, memory_per_cpu=None)
+    size = with_default_memory(size, job.partitions, facts)
+    for text in beyond_memory(replace(job, size=size), facts):
+        found.omit(text)
+    per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
     if not facts.has_memory:
         if per_node:
             found.selects.append(f"maxmem>={per_node:g}")
@@ -255,15 +248,42 @@ def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.exclusive = True
 
 
-def default_memory(
-    partitions: tuple[str, ...], facts: SlurmSite
-) -> tuple[float | None, float | None]:
-    """Return DefMemPerNode and DefMemPerCPU in force: a partition's before the cluster's."""
-    for name in partitions[:1]:
-        item = facts.partitions.get(name)
-        if item is not None and (item.memory_per_node or item.memory_per_cpu):
-            return item.memory_per_node, item.memory_per_cpu
-    return facts.memory_per_node, facts.memory_per_cpu
+def with_default_memory(
+    size: SlurmJobSize, partitions: tuple[str, ...], facts: SlurmSite
+) -> SlurmJobSize:
+    """Return the size of a job with DefMemPerNode or DefMemPerCPU if it requests no memory: those
+    of its partition before those of the cluster.
+    """
+    if size.memory_per_node is not None or size.memory_per_cpu is not None or size.all_memory:
+        return size
+    item = facts.partitions.get(partitions[0]) if partitions else None
+    of = item if item and (item.memory_per_node or item.memory_per_cpu) else facts
+    return replace(size, memory_per_node=of.memory_per_node, memory_per_cpu=of.memory_per_cpu)
+
+
+def beyond_memory(job: SlurmJob, facts: SlurmSite) -> Iterator[str]:
+    """Yield the limits on memory that a job exceeds with its memory or that by default.
+
+    The limit of a partition replaces that of the cluster (_valid_pn_min_mem of job_mgr.c). A job
+    of so much for each CPU is compared with the CPUs that it has on each node at least.
+    """
+    size, of_cpu = job.size, job.size.memory_per_cpu or 0.0
+    nodes = facts.nodes.values()
+    of_node = 0.0 if of_cpu else size.memory_per_node or max((n.memory for n in nodes), default=0.0)
+    for name in job.partitions:
+        item = facts.partitions.get(name, SlurmPartition(name))
+        of = item if item.max_memory_per_node or item.max_memory_per_cpu else facts
+        where = "the cluster" if of is facts else f"partition {name}"
+        spread = math.ceil(size.tasks / (size.max_nodes or max(1, size.tasks)))
+        cpus = max(size.tasks_per_node, spread) * size.cpus_per_task
+        if job.sharing == "none" or facts.whole_nodes or item.sharing.startswith("EXCLUSIVE"):
+            cpus = max((node.cpus for node in nodes), default=cpus)
+        most, most_of_cpu = of.max_memory_per_node, of.max_memory_per_cpu
+        if most and max(of_node, of_cpu * cpus) > most:
+            yield f"MaxMemPerNode of {where} ({most:g} MB): Slurm starts no job that exceeds it"
+        if most_of_cpu and max(of_node * size.nodes / max(1, size.cpus), of_cpu) > most_of_cpu:
+            limit = f"MaxMemPerCPU of {where} ({most_of_cpu:g} MB)"
+            yield f"{limit}: Slurm gives a job that exceeds it more CPUs"
 
 
 def _gpus_on_node(size: SlurmJobSize) -> int:

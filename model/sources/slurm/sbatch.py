@@ -19,7 +19,6 @@ from ...formats.bsub import is_rewritten, no_option
 from ...formats.submit import (
     UNNAMED,
     Submission,
-    keep_omitted,
     submission,
     with_unnamed_user,
 )
@@ -31,9 +30,15 @@ from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
-from .limits import EXCEEDED, left_of_limits
+from .limits import left_of_limits, rows_of_instance
 from .priorities import fairshare_part, request_of, size_and_partition
-from .requests import default_memory, licence_counts, requested_of, unknown_features
+from .requests import (
+    beyond_memory,
+    licence_counts,
+    requested_of,
+    unknown_features,
+    with_default_memory,
+)
 from .seen import SlurmJob, SlurmJobSize
 from .several_partitions import BEHIND_LEFT, planned_in_first
 from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
@@ -506,10 +511,7 @@ def _job_of(
 
 def _as_limited(instance: Instance, job: Job, seen: SlurmJob) -> SlurmJob:
     """Return the job as limits count it: with the memory and the time limit that it gets."""
-    size, site = seen.size, site_of(instance)
-    if size.memory_per_node is None and size.memory_per_cpu is None:
-        per_node, per_cpu = default_memory(seen.partitions, site)
-        size = replace(size, memory_per_node=per_node, memory_per_cpu=per_cpu)
+    size = with_default_memory(seen.size, seen.partitions, site_of(instance))
     queue = next((item for item in instance.queues if item.name == job.queue), None)
     limit = job.run_limit or (queue.run_limit if queue else None)  # without either MaxWall decides
     account, _, qos = job.project.partition("/")
@@ -524,20 +526,27 @@ _TILE = re.compile(r"ptile=(\d+)")
 _MEMORY = re.compile(r"mem(?:>=|=)([\d.]+)(/task)?")
 
 
-def limited(instance: Instance, job: Job) -> tuple[Job, str]:
-    """Return a job of an sbatch line or of a listing that was changed, without the limits of each
-    job that it no longer exceeds; and those that it alone exceeds, "" if there are none.
+def limited(instance: Instance, job: Job, edited: Job) -> tuple[Job, str]:
+    """Return a changed job of an sbatch line or of a listing, without the limits of each job that
+    it no longer exceeds; and those that it alone exceeds, "" if there are none.
     """
-    if not instance.slurm_limits:
-        return job, ""
+    if not instance.params.select_parameters:
+        return edited, ""
+    before, after = (_exceeded(instance, item) for item in (job, edited))
+    known = {*before, *edited.unheeded}
+    kept = tuple(text for text in edited.unheeded if text in after or text not in before)
+    return replace(edited, unheeded=kept), "; ".join(text for text in after if text not in known)
+
+
+def _exceeded(instance: Instance, job: Job) -> list[str]:
+    """Return the limits of each job that a job in the form of the model exceeds."""
     seen = SlurmJob(
         job.id, (), partitions=partitions_of(instance, job.queue), user=job.user,
         size=_size_of(job), sharing="none" if job.exclusive else "",
     )  # fmt: skip
-    left = left_of_limits(instance, _as_limited(instance, job, seen), job.project)
-    found = [text for text in left if text.endswith(EXCEEDED)]
-    job, kept = keep_omitted(job, lambda text: text in found or not text.endswith(EXCEEDED))
-    return job, "; ".join(text for text in found if text not in kept)
+    seen = _as_limited(instance, job, seen)
+    of_rows = rows_of_instance(instance).exceeded(seen)
+    return list(dict.fromkeys((*of_rows, *beyond_memory(seen, site_of(instance)))))
 
 
 def _size_of(job: Job) -> SlurmJobSize:

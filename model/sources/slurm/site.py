@@ -201,6 +201,13 @@ FOR_EVER = 1_000_000
 MAX_PRIORITY = 2**31 - 1
 #: Words that no feature can be as the name of a boolean resource.
 _RESERVED = frozenset({"type", "model", "status", "hname", "select", "rusage", "span", WEIGHT})
+#: Settings of memory, of a partition and of the cluster, by their fields.
+_MEMORY = {
+    "DefMemPerNode": "memory_per_node",
+    "DefMemPerCPU": "memory_per_cpu",
+    "MaxMemPerNode": "max_memory_per_node",
+    "MaxMemPerCPU": "max_memory_per_cpu",
+}
 #: Generic resources that are parts of GPUs.
 PARTS_OF_GPUS = ("mps", "shard")
 
@@ -223,10 +230,11 @@ class SlurmSite:
     partitions: Mapping[str, SlurmPartition]
     #: Names of the features of all nodes.
     features: frozenset[str]
-    #: DefMemPerNode and DefMemPerCPU of the cluster (MB), None if not set.
+    #: DefMemPerNode, DefMemPerCPU, MaxMemPerNode and MaxMemPerCPU of the cluster (MB).
     memory_per_node: float | None = None
-    #: Default memory (MB) for each CPU, None if not configured.
     memory_per_cpu: float | None = None
+    max_memory_per_node: float | None = None
+    max_memory_per_cpu: float | None = None
     #: Type of the compute units that are leaf switches, "" if there are none.
     leaf: str = ""
     #: Version of Slurm if it counts CPUs of a node that are no whole task, else "".
@@ -297,8 +305,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             item.name: replace(item, network=_own_network(item, seen)) for item in seen.partitions
         },
         features=frozenset(feature_name(name) for node in seen.nodes for name in node.features),
-        memory_per_node=values.finite_megabytes(settings.get("defmempernode")),
-        memory_per_cpu=values.finite_megabytes(settings.get("defmempercpu")),
+        **_memory_of({name: settings.get(name.lower()) for name in _MEMORY}),
         leaf=LEAF if seen.leaves else "",
         splits_tasks=_splitting(seen.version),
         matching=frozenset(_matching(seen)),
@@ -578,8 +585,13 @@ def select_text(facts: SlurmSite) -> str:
 
 
 def _memory_words(prefix: str, of: SlurmSite | SlurmPartition) -> list[str]:
-    named = (("DefMemPerNode", of.memory_per_node), ("DefMemPerCPU", of.memory_per_cpu))
-    return [f"{prefix}{name}={size:g}" for name, size in named if size]
+    sizes = {name: getattr(of, field) for name, field in _MEMORY.items()}
+    return [f"{prefix}{name}={size:g}" for name, size in sizes.items() if size]
+
+
+def _memory_of(words: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return sizes (MB) by fields of a site or a partition."""
+    return {field: values.finite_megabytes(words.get(name)) for name, field in _MEMORY.items()}
 
 
 def site_of(instance: Instance) -> SlurmSite:
@@ -598,8 +610,7 @@ def site_of(instance: Instance) -> SlurmSite:
         partitions={queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
         features=frozenset(name for host in hosts for name in host.booleans),
-        memory_per_node=values.finite_megabytes(own.get("DefMemPerNode")),
-        memory_per_cpu=values.finite_megabytes(own.get("DefMemPerCPU")),
+        **_memory_of(own),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
         splits_tasks=_splitting(instance.params.scheduler_version),
         matching=frozenset(filter(is_matching, (r.name for r in instance.cluster.resources))),
@@ -622,8 +633,7 @@ def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartitio
         max_nodes=int(words.get("MaxNodes", "0")) or None,
         sharing=words.get("OverSubscribe", "NO").replace("/", ":"),
         network=words.get("TopologyPlugin", ""),
-        memory_per_node=values.finite_megabytes(words.get("DefMemPerNode")),
-        memory_per_cpu=values.finite_megabytes(words.get("DefMemPerCPU")),
+        **_memory_of(words),
     )
 
 
