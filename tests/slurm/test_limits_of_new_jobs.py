@@ -84,7 +84,7 @@ def told(source: Path, line: str, user: str = "ann") -> tuple[bool, str]:
 
 #: A column and a cell of a QOS, requests within it and requests beyond it.
 LIMITS = [
-    ("MaxTRES", "node=2,cpu=6", ["-N2 -n2 -t60", "-n6 -t60"], ["-N3 -n3 -t60", "-n7 -t60"]),
+    ("MaxTRES", "node=2,cpu=6", ["-N2 -n2 -t60", "-n4 -N1 -t60"], ["-N3 -n3 -t60", "-n7 -t60"]),
     ("MaxTRESPerJob", "cpu=4", ["-n4 -t60"], ["-n5", "-N1 --exclusive -n2"]),
     ("MaxTRES", "mem=8G", ["-n1 --mem=8G", "-n4 --mem-per-cpu=2G"],
      ["-n1 --mem=9G", "-N2 -n2 --mem=5G", "-n5 --mem-per-cpu=2G", "-n1 --mem=0"]),
@@ -421,3 +421,43 @@ def test_alternatives_beyond_the_memory_of_a_partition_have_no_start(tmp_path: P
         words = ("ask", folder, "--queue", other, "--format", "json", f"{line} -p {here}")
         (found,) = json.loads(run(*words))["alternatives"]
         assert found["start"] == (None if other == "cpu" else 0)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "line", "start", "proved"),
+    [
+        ("MaxTRES", "node=1", "-n8 --mem=100", None, False),
+        ("MaxTRES", "node=1", "-n4 --mem=100", 0, True),
+        ("MaxTRES", "mem=2000", "-n8 --mem=1500", None, False),
+        ("MaxTRES", "mem=2000", "-n4 --mem=1500", 0, True),
+        ("MaxTRES", "mem=2000", "-n8 --mem=1000", 0, False),  # two nodes, not three
+        ("MaxTRES", "mem=8000", "-n8 --mem=1000", 0, True),
+        ("MaxTRES", "mem=3000", "-n8 --ntasks-per-node=2 --mem=1000", 0, False),
+        ("MaxTRESMins", "mem=90000", "-n8 --mem=1000 -t60", None, False),
+        ("MaxTRESMins", "mem=90000", "-n8 --mem=1000 -t30", 0, False),
+        ("MaxTRES", "gres/gpu=1", "-n8 --mem=1 --gres=gpu:1", None, False),
+        ("MaxTRES", "gres/gpu=2", "-n1 --mem=1 --gres=gpu:2", 0, True),
+        ("MaxTRES", "billing=8", "-n8 --mem=1", 0, False),
+        ("MaxTRESPerNode", "cpu=2", "-n4 --mem=1", 0, False),  # two on each of two nodes, perhaps
+        ("MinTRES", "node=2", "-n2 --mem=1", 0, False),
+    ],
+)  # fmt: skip
+def test_limits_that_grow_with_the_nodes_of_a_job(
+    tmp_path: Path, column: str, cell: str, line: str, start: int | None, proved: bool
+) -> None:
+    """They counted on the fewest nodes that a job may have; a plan on more was "proved"."""
+    folder = folder_of(tmp_path / "site", qos=(column, cell))
+    words = ("ask", folder, "--format", "json", f"sbatch {line} -q normal -A lab")
+    found = json.loads(run(*words))
+    assert (found["line"]["start"], found["outlook"]["proved"]) == (start, proved)
+
+
+@pytest.mark.parametrize(("megabytes", "start"), [(900, 0), (1500, None)])
+def test_nodes_of_a_pending_job_are_within_its_limit_on_memory(
+    tmp_path: Path, megabytes: int, start: int | None
+) -> None:
+    folder = folder_of(tmp_path / "site", qos=("MaxTRES", "mem=2000"))
+    job = WAITING.format(8, "OK").replace("=2 ", "=8 ").replace("=100M", f"={megabytes}M")
+    (folder / "jobs.txt").write_text(job.replace("cpu=2", "cpu=8"))
+    (row,) = json.loads(run("compare", folder, "--format", "json"))["jobs"]
+    assert (row["as_configured"], row["proved"]) == (start, False)

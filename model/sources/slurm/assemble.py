@@ -450,7 +450,7 @@ class _SlurmJobs:
 
     def _beyond(self, seen: SlurmJob) -> str:
         """Return that a job requests more nodes than a limit allows, "" if it does not."""
-        most = self.bound.max_nodes(seen)
+        most = self.bound.rows.max_nodes(seen) if self.bound.rows else None
         is_beyond = most is not None and seen.size.nodes > most
         return f"a limit of its QOS or account allows {most} node(s)" if is_beyond else ""
 
@@ -465,9 +465,7 @@ class _SlurmJobs:
         if why:
             self.left[why].append(seen.full_id)
             return ()
-        if most := self.bound.max_nodes(seen):
-            most = min(most, seen.size.max_nodes or most)
-            seen = replace(seen, size=replace(seen.size, max_nodes=most))
+        seen = self.bound.rows.within_nodes(seen) if self.bound.rows else seen
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
         notes += self.reservations.notes_on(seen)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from operator import itemgetter
 
@@ -178,23 +180,6 @@ class Binding:
         account = job.account or "default"
         return f"{account}/{job.qos or 'none'}" if self.by_qos else account
 
-    def max_nodes(self, job: SlurmJob) -> int | None:
-        """Return the nodes that limits on nodes allow a job, None if there are none.
-
-        Those of its QOS precede those of its account (acct_policy_get_max_nodes).
-        """
-        rows = list(self.rows.of(job)) if self.rows else []
-        for kind in ("qos", "association"):
-            cells = [
-                values.tres(row.values[column])
-                for row in rows
-                for column in ("grptres", "maxtres", "maxtrespu", "maxtrespa")
-                if row.of == kind and is_set(row, column)
-            ]
-            if found := [int(cell["node"]) for cell in cells if "node" in cell]:
-                return min(found)
-        return None
-
 
 class LimitRows:
     """Rows of limits, and the jobs that each covers."""
@@ -288,17 +273,53 @@ class LimitRows:
         """
         for row in self.of(job, surely=False):
             yield from _not_modelled(row, job, exclusive)
-        yield from self.exceeded(job)
+        yield from (text for text, _ in self.exceeded(job))
         if not job.allocation:
             yield from _set_twice(self.of(job))
 
-    def exceeded(self, job: SlurmJob) -> Iterator[str]:
-        """Yield the limits of each job that a job exceeds, and the minima that it is below."""
+    def max_nodes(self, job: SlurmJob) -> int | None:
+        """Return the nodes that limits on nodes allow a job, None if there are none.
+
+        Those of its QOS precede those of its account (acct_policy_get_max_nodes).
+        """
+        for kind in ("qos", "association"):
+            cells = [
+                values.tres(row.values[column])
+                for row in self.of(job)
+                for column in ("grptres", "maxtres", "maxtrespu", "maxtrespa")
+                if row.of == kind and is_set(row, column)
+            ]
+            if found := [int(cell["node"]) for cell in cells if "node" in cell]:
+                return min(found)
+        return None
+
+    def within_nodes(self, job: SlurmJob) -> SlurmJob:
+        """Return a pending job on no more nodes than limits allow, if it needs no more."""
+        fewest, wanted = _node_range(job)
+        most = min(wanted, max(fewest, self.max_nodes(job) or wanted))
+        for column in ("maxtres", "maxtresmins"):
+            cells = [row.values[column] for row in self.of(job) if is_set(row, column)]
+            beyond = [_is_beyond(job, column, cell, fewest) for cell in cells]
+            if beyond == [False]:  # of several Slurm counts one
+                key = partial(_is_beyond, job, column, cells[0])
+                most = bisect_left(range(most + 1), 1, fewest, key=lambda n: bool(key(n))) - 1
+        return job if most == wanted else replace(job, size=replace(job.size, max_nodes=most))
+
+    def exceeded(self, job: SlurmJob) -> Iterator[tuple[str, bool]]:
+        """Yield the limits of each job that a job exceeds, and the minima that it is below, each
+        with whether it does on any number of nodes that it may have.
+        """
+        job = self.within_nodes(job)
         for row in self.of(job, surely=False):
-            for column in filter(row.values.get, _OF_ONE_JOB):
-                if is_set(row, column) and _is_beyond(job, column, row.values[column]):
-                    beyond = "is below" if column == "mintres" else "exceeds"
-                    yield f"{_named(row, column)}: Slurm starts no job that {beyond} it"
+            for column in filter(partial(is_set, row), _OF_ONE_JOB):
+                cell, named = row.values[column], _named(row, column)
+                found = {_is_beyond(job, column, cell, nodes) for nodes in _node_range(job)}
+                is_minimum = column == "mintres"
+                if found == {True}:
+                    beyond = "is below" if is_minimum else "exceeds"
+                    yield f"{named}: Slurm starts no job that {beyond} it", True
+                elif found != {False}:
+                    yield f"{named}: the job may {'be below' if is_minimum else 'exceed'} it", False
 
     def may_hold(self, row: SlurmLimit, column: str, tres: str, job: SlurmJob) -> bool:
         """Whether a limit of a row may hold back a job that it covers: one that methods obey only
@@ -330,23 +351,31 @@ def partitions_of(row: SlurmLimit) -> tuple[str, ...]:
     return tuple(row.values["partition"].split(",")) if is_set(row, "partition") else ()
 
 
-def _amounts(job: SlurmJob) -> dict[str, float]:
+def _amounts(job: SlurmJob, nodes: int = 0) -> dict[str, float]:
     """Return the amounts of a job that limits count: by TRES, and its number as "jobs".
 
-    What its record has no sum of is that of its request; memory that is not known is missing.
+    nodes: that it has, 0 for those of its request. What its record has no sum of is that of its
+    request; memory that is not known is missing.
     """
     size = job.size
+    fewest, nodes = max(1, size.nodes), nodes or max(1, size.nodes)
     cpus = max(size.cpus, sum(job.allocation.values()))
     counted: Counter[str] = Counter()
     for asked, times in (
-        (size.gres_per_node, size.nodes), (size.gres_per_job, 1), (size.gres_per_task, size.tasks)
+        (size.gres_per_node, nodes), (size.gres_per_job, 1), (size.gres_per_task, size.tasks)
     ):  # fmt: skip
         for name, count in asked.items():
             counted.update({f"gres/{part}": count * times for part in {name, name.split(":")[0]}})
     counted.update({f"license/{name}": count for name, count in licence_counts(job.licences)})
-    memory = (size.memory_per_node or 0) * size.nodes or (size.memory_per_cpu or 0) * cpus
+    memory = (size.memory_per_node or 0) * nodes or (size.memory_per_cpu or 0) * cpus
     known = {"mem": memory} if memory and not size.memory_per_gpu else {}
-    return {"node": size.nodes, **counted, **known, **size.requested, "jobs": 1.0, "cpu": cpus}
+    fixed = {"cpu", *(["mem"] if size.memory_per_cpu else [])}
+    fixed |= {name for name in counted if name.startswith("license/") or not size.gres_per_node}
+    printed = {
+        name: amount if name in fixed else amount * nodes / fewest
+        for name, amount in size.requested.items()
+    }
+    return {**counted, **known, **printed, "node": nodes, "jobs": 1.0, "cpu": cpus}
 
 
 def _inherited(own: str, above: str, column: str) -> str:
@@ -593,19 +622,32 @@ def spelt(column: str) -> str:
     return re.sub("|".join(_WORDS), lambda found: _WORDS[found[0]], column)
 
 
-def _is_beyond(job: SlurmJob, column: str, cell: str) -> bool:
-    """Return whether a job requests more than a limit of each job, or less than a minimum."""
-    minutes = math.inf if job.limit is None else job.limit / 60
+def _is_beyond(job: SlurmJob, column: str, cell: str, nodes: int) -> bool | None:
+    """Return whether a job requests more than a limit of each job, or less than a minimum, on
+    this number of nodes; None if that is not known.
+    """
+    if job.limit is None and column in ("maxwall", "maxtresmins"):
+        return None
+    minutes = (job.limit or 0) / 60
     if column == "maxwall":
         return minutes > (values.seconds(cell) or 0) / 60
-    asked = _amounts(job)
-    each = {"maxtrespn": 1 / max(1, job.size.nodes), "maxtresmins": minutes}.get(column, 1)
+    each = {"maxtrespn": 1 / nodes, "maxtresmins": minutes}.get(column, 1)
+    asked, is_minimum = _amounts(job, nodes), column == "mintres"
+    takes_nodes = job.sharing == "none" and not job.allocation
+    found: set[bool | None] = set()
     for tres, bound in values.tres(cell).items():
-        if tres not in asked and not job.size.requested and not tres.startswith(_COUNTED):
-            return True  # how much it requests is not known
+        is_known = tres in asked or job.size.requested or tres.startswith(_COUNTED)
         amount = asked.get(tres, 0) * each
-        if tres == "cpu" and job.sharing == "none" and column != "mintres":
-            amount = math.inf  # all of its nodes
-        if amount < bound if column == "mintres" else amount > bound:
-            return True
-    return False
+        is_beyond = amount < bound if is_minimum else amount > bound
+        is_least = not is_known or (tres == "cpu" and takes_nodes)
+        found.add(None if is_least and is_beyond == is_minimum else is_beyond)
+    return True in found or (None if None in found else False)
+
+
+def _node_range(job: SlurmJob) -> tuple[int, int]:
+    """Return the fewest and the most nodes that a job may have."""
+    size = job.size
+    if job.allocation:
+        return len(job.allocation), len(job.allocation)
+    fewest = max(1, size.nodes, math.ceil(size.tasks / (size.tasks_per_node or max(1, size.tasks))))
+    return fewest, max(fewest, size.max_nodes or size.tasks)

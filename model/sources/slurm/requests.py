@@ -234,7 +234,7 @@ def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if size.memory_per_gpu and (gpus := _gpus_on_node(size)):
         size = replace(size, memory_per_node=size.memory_per_gpu * gpus, memory_per_cpu=None)
     size = with_default_memory(size, job.partitions, facts)
-    for text in beyond_memory(replace(job, size=size), facts):
+    for text, _ in beyond_memory(replace(job, size=size), facts):
         found.omit(text)
     per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
     if not facts.has_memory:
@@ -261,11 +261,12 @@ def with_default_memory(
     return replace(size, memory_per_node=of.memory_per_node, memory_per_cpu=of.memory_per_cpu)
 
 
-def beyond_memory(job: SlurmJob, facts: SlurmSite) -> Iterator[str]:
-    """Yield the limits on memory that a job exceeds with its memory or that by default.
+def beyond_memory(job: SlurmJob, facts: SlurmSite) -> Iterator[tuple[str, bool]]:
+    """Yield the limits on memory that a job exceeds with its memory or that by default, and
+    whether Slurm starts no such job.
 
-    The limit of a partition replaces that of the cluster (_valid_pn_min_mem of job_mgr.c). A job
-    of so much for each CPU is compared with the CPUs that it has on each node at least.
+    The limit of a partition replaces that of the cluster (_valid_pn_min_mem of job_mgr.c). Memory
+    of each CPU is compared with the CPUs that the job has on each node at least.
     """
     size, of_cpu = job.size, job.size.memory_per_cpu or 0.0
     nodes = facts.nodes.values()
@@ -280,10 +281,11 @@ def beyond_memory(job: SlurmJob, facts: SlurmSite) -> Iterator[str]:
             cpus = max((node.cpus for node in nodes), default=cpus)
         most, most_of_cpu = of.max_memory_per_node, of.max_memory_per_cpu
         if most and max(of_node, of_cpu * cpus) > most:
-            yield f"MaxMemPerNode of {where} ({most:g} MB): Slurm starts no job that exceeds it"
+            limit = f"MaxMemPerNode of {where} ({most:g} MB)"
+            yield f"{limit}: Slurm starts no job that exceeds it", True
         if most_of_cpu and max(of_node * size.nodes / max(1, size.cpus), of_cpu) > most_of_cpu:
             limit = f"MaxMemPerCPU of {where} ({most_of_cpu:g} MB)"
-            yield f"{limit}: Slurm gives a job that exceeds it more CPUs"
+            yield f"{limit}: Slurm gives a job that exceeds it more CPUs", False
 
 
 def _gpus_on_node(size: SlurmJobSize) -> int:

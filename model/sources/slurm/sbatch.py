@@ -463,13 +463,18 @@ def _job_of(
     named = tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED)
     now = instance.now
     begin = _read(found, "begin", lambda text: _instant(instance, text))
+    run_limit = _read(found, "time", _time_limit)
     seen = SlurmJob(
-        "0", (), partitions=partitions, name=given.get("job-name", ""), user=user,
+        "0", (), partitions=partitions, name=given.get("job-name", ""), user=user, limit=run_limit,
         min_limit=_read(found, "time-min", values.clock_seconds),
         dependency=given.get("dependency", ""), size=size, named=named, **_places(found),
     )  # fmt: skip
     _check_names(instance, seen, site, found)
-    requested = requested_of(seen, site)
+    unknown: list[str] = []
+    project = project_of_new(instance, given, user, unknown)
+    rows, counted = rows_of_instance(instance), _as_limited(instance, seen, project)
+    most = rows.within_nodes(counted).size.max_nodes
+    requested = requested_of(replace(seen, size=replace(size, max_nodes=most)), site)
     omitted = [item.what for item in requested.omitted if not item.lifts]
     replaced = [item.what for item in requested.omitted if item.lifts]
     condition = _condition(instance, seen, omitted, found)
@@ -485,20 +490,21 @@ def _job_of(
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
         queue=_queue_of(instance, partitions, replaced), res_req=requested.res_req,
-        run_limit=_read(found, "time", _time_limit),
+        run_limit=run_limit,
         estimated_run_time=seen.min_limit,
         submit=now,
         begin=begin if begin is not None and begin > now else None,
         deadline=min((at for at in (deadline, closes) if at is not None), default=None),
         reservation=reservation,
-        project=project_of_new(instance, given, user, omitted),
+        project=project,
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
         name=given.get("job-name", ""), dependency=condition,
     )  # fmt: skip
     default, note = _priority_of(instance, found, size, job)
     if "nice" in given and ("priority" in given or default == instance.params.default_priority):
         omitted.append(f"--nice ({given['nice'] or 100})")
-    omitted += left_of_limits(instance, _as_limited(instance, job, seen), job.project)
+    omitted += unknown
+    omitted += left_of_limits(instance, counted, project)
     job = replace(
         job,
         priority=_read(found, "priority", int, default),
@@ -509,12 +515,14 @@ def _job_of(
     return job, array, note if "priority" not in given else ()
 
 
-def _as_limited(instance: Instance, job: Job, seen: SlurmJob) -> SlurmJob:
-    """Return the job as limits count it: with the memory and the time limit that it gets."""
+def _as_limited(instance: Instance, seen: SlurmJob, project: str) -> SlurmJob:
+    """Return the job as limits count it: with the account and the QOS of its project, and the
+    memory and the time limit that it gets.
+    """
     size = with_default_memory(seen.size, seen.partitions, site_of(instance))
-    queue = next((item for item in instance.queues if item.name == job.queue), None)
-    limit = job.run_limit or (queue.run_limit if queue else None)  # without either MaxWall decides
-    account, _, qos = job.project.partition("/")
+    queue = next((item for item in instance.queues if item.name == seen.partitions[0]), None)
+    limit = seen.limit or (queue.run_limit if queue else None)  # without either MaxWall decides
+    account, _, qos = project.partition("/")
     return replace(
         seen, size=size, limit=math.inf if limit == NO_RUN_LIMIT else limit,
         qos="" if qos == "none" else qos, account="" if account == "default" else account,
@@ -533,20 +541,24 @@ def limited(instance: Instance, job: Job, edited: Job) -> tuple[Job, str]:
     if not instance.params.select_parameters:
         return edited, ""
     before, after = (_exceeded(instance, item) for item in (job, edited))
-    known = {*before, *edited.unheeded}
-    kept = tuple(text for text in edited.unheeded if text in after or text not in before)
-    return replace(edited, unheeded=kept), "; ".join(text for text in after if text not in known)
+    kept = [text for text in edited.unheeded if text in after or text not in before]
+    new = [text for text in after if text not in {*before, *kept}]
+    job = replace(edited, unheeded=(*kept, *(text for text in new if not after[text])))
+    return job, "; ".join(text for text in new if after[text])
 
 
-def _exceeded(instance: Instance, job: Job) -> list[str]:
-    """Return the limits of each job that a job in the form of the model exceeds."""
+def _exceeded(instance: Instance, job: Job) -> dict[str, bool]:
+    """Return the limits of each job that a job in the form of the model exceeds, each with whether
+    Slurm starts no such job.
+    """
     seen = SlurmJob(
         job.id, (), partitions=partitions_of(instance, job.queue), user=job.user,
-        size=_size_of(job), sharing="none" if job.exclusive else "",
+        limit=job.run_limit, size=_size_of(job), sharing="none" if job.exclusive else "",
     )  # fmt: skip
-    seen = _as_limited(instance, job, seen)
-    of_rows = rows_of_instance(instance).exceeded(seen)
-    return list(dict.fromkeys((*of_rows, *beyond_memory(seen, site_of(instance)))))
+    seen = _as_limited(instance, seen, job.project or "")
+    return dict(
+        (*rows_of_instance(instance).exceeded(seen), *beyond_memory(seen, site_of(instance)))
+    )
 
 
 def _size_of(job: Job) -> SlurmJobSize:
@@ -557,8 +569,10 @@ def _size_of(job: Job) -> SlurmJobSize:
     gpus = gpu_request((job.gpu,)) if job.gpu else None
     held = {f"gpu:{gpus.model}".rstrip(":"): gpus.num} if gpus else {}
     of_job = gpus is not None and gpus.per == "job"
+    nodes = -(-job.slots // int(tile[1])) if tile else 1
     return SlurmJobSize(
-        cpus=job.slots, tasks=job.slots, nodes=-(-job.slots // int(tile[1])) if tile else 1,
+        cpus=job.slots, tasks=job.slots, nodes=nodes,
+        max_nodes=nodes if tile or "hosts=1" in text else None,
         memory_per_cpu=amount if of_task else None, memory_per_node=None if of_task else amount,
         gres_per_job=held if of_job else {}, gres_per_node={} if of_job else held,
     )  # fmt: skip
