@@ -103,7 +103,7 @@ def _named_in(kind: str, value: Any) -> Iterator[tuple[str, Iterable[str]]]:
         yield kind, (*value.queues, *value.exempt)
     elif kind == EACH_KEYWORD:
         yield from ((ACCESS[key], names) for key, names in value.items())
-    elif kind == USER:  # perhaps with a number of shares; share rules look at group@
+    elif kind == USER:  # perhaps with a number of shares; share rules examine group@
         names = [each if isinstance(each, str) else each[0] for each in value or ()]
         yield kind, [name.removesuffix("/") for name in names if not name.endswith("@")]
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -124,6 +124,12 @@ def _rejections(instance: Instance, job: Job, quiet: Iterable[str]) -> Iterator[
 def with_unnamed_user(text: str) -> str:
     """Return a message about the user of a job with the advice to name the user."""
     return re.sub(rf"\buser {UNNAMED}\b", "an unnamed user (give --user NAME)", text)
+
+
+def replace_omitted(job: Job, gone: Collection[str], new: Iterable[str]) -> Job:
+    """Return a job without some of its omitted options, and with new ones."""
+    kept = [text for text in job.unheeded if text not in gone]
+    return replace(job, unheeded=tuple(dict.fromkeys((*kept, *new))))
 
 
 def _submitted_now(instance: Instance, job: Job) -> Job:

@@ -19,6 +19,7 @@ from ...formats.bsub import is_rewritten, no_option
 from ...formats.submit import (
     UNNAMED,
     Submission,
+    replace_omitted,
     submission,
     with_unnamed_user,
 )
@@ -452,29 +453,15 @@ def _job_of(
     instance: Instance, found: SbatchLine, user: str
 ) -> tuple[Job, ArraySpec | None, tuple[str, ...]]:
     """Return the job of a line with its notes; errors are added to the problems."""
-    given, site = found.given, site_of(instance)
-    partitions = tuple(filter(None, given.get("partition", "").split(",")))
-    partitions = partitions or (instance.params.default_queue,)
-    try:
-        size = _size(found)
-    except ValueError as error:
-        found.problems.append(Problem(str(error), path="sbatch line"))
-        size = SlurmJobSize()
-    named = tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED)
-    now = instance.now
-    begin = _read(found, "begin", lambda text: _instant(instance, text))
-    run_limit = _read(found, "time", _time_limit)
-    seen = SlurmJob(
-        "0", (), partitions=partitions, name=given.get("job-name", ""), user=user, limit=run_limit,
-        min_limit=_read(found, "time-min", values.clock_seconds),
-        dependency=given.get("dependency", ""), size=size, named=named, **_places(found),
-    )  # fmt: skip
+    given, site, now = found.given, site_of(instance), instance.now
+    seen = _seen(instance, found, user)
     _check_names(instance, seen, site, found)
+    begin = _read(found, "begin", lambda text: _instant(instance, text))
     unknown: list[str] = []
     project = project_of_new(instance, given, user, unknown)
     rows, counted = rows_of_instance(instance), _as_limited(instance, seen, project)
     most = rows.within_nodes(counted).size.max_nodes
-    requested = requested_of(replace(seen, size=replace(size, max_nodes=most)), site)
+    requested = requested_of(replace(seen, size=replace(seen.size, max_nodes=most)), site)
     omitted = [item.what for item in requested.omitted if not item.lifts]
     replaced = [item.what for item in requested.omitted if item.lifts]
     condition = _condition(instance, seen, omitted, found)
@@ -489,8 +476,8 @@ def _job_of(
         omitted.append("--hold: it starts once it is released")
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
-        queue=_queue_of(instance, partitions, replaced), res_req=requested.res_req,
-        run_limit=run_limit,
+        queue=_queue_of(instance, seen.partitions, replaced), res_req=requested.res_req,
+        run_limit=seen.limit if seen.limit is None else int(seen.limit),
         estimated_run_time=seen.min_limit,
         submit=now,
         begin=begin if begin is not None and begin > now else None,
@@ -500,7 +487,7 @@ def _job_of(
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
         name=given.get("job-name", ""), dependency=condition,
     )  # fmt: skip
-    default, note = _priority_of(instance, found, size, job)
+    default, note = _priority_of(instance, found, seen.size, job)
     if "nice" in given and ("priority" in given or default == instance.params.default_priority):
         omitted.append(f"--nice ({given['nice'] or 100})")
     omitted += unknown
@@ -513,6 +500,25 @@ def _job_of(
         assumed=tuple(replaced),
     )
     return job, array, note if "priority" not in given else ()
+
+
+def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
+    """Return the request of a line as a record of Slurm; errors are added to the problems."""
+    given = found.given
+    partitions = tuple(filter(None, given.get("partition", "").split(",")))
+    try:
+        size = _size(found)
+    except ValueError as error:
+        found.problems.append(Problem(str(error), path="sbatch line"))
+        size = SlurmJobSize()
+    return SlurmJob(
+        "0", (), partitions=partitions or (instance.params.default_queue,), user=user, size=size,
+        name=given.get("job-name", ""), limit=_read(found, "time", _time_limit),
+        min_limit=_read(found, "time-min", values.clock_seconds),
+        dependency=given.get("dependency", ""),
+        named=tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED),
+        **_places(found),
+    )  # fmt: skip
 
 
 def _as_limited(instance: Instance, seen: SlurmJob, project: str) -> SlurmJob:
@@ -541,9 +547,9 @@ def limited(instance: Instance, job: Job, edited: Job) -> tuple[Job, str]:
     if not instance.params.select_parameters:
         return edited, ""
     before, after = (_exceeded(instance, item) for item in (job, edited))
-    kept = [text for text in edited.unheeded if text in after or text not in before]
-    new = [text for text in after if text not in {*before, *kept}]
-    job = replace(edited, unheeded=(*kept, *(text for text in new if not after[text])))
+    new = [text for text in after if text not in before]
+    unsure = [text for text in new if not after[text]]
+    job = replace_omitted(edited, before.keys() - after.keys(), unsure)
     return job, "; ".join(text for text in new if after[text])
 
 
