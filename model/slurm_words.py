@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from itertools import chain
@@ -131,8 +131,8 @@ _KEYS = frozenset(
 )
 _IS_A_NAME = re.compile(
     r"^\0$|(?:users?|groups?|queues?|partitions?|hosts?|nodes?|limit|qos|QOS|reservation"
-    r"|licen[cs]es?|account|project|jobs?|feature|pool|class|jobs of|shares of) \0"
-    r"|[*=<]\0|-[\w-]+[ =]\0|\0 holds on |(?:HOST|treated as) +\0"
+    r"|licen[cs]es?|account|project|jobs?|feature|pool|class|jobs of|shares of) \0(?!\(s\))"
+    r"|[*=<]\0|\0 available|-[\w-]+[ =]\0|\0 holds on |(?:HOST|treated as) +\0"
     r"|(?:[(\[{,;:'\"=>]\s?|\b(?:of|by|for|from|and|or|in|on) )\0(?![ \w-]\w)"
 )
 
@@ -176,6 +176,8 @@ def _texts(item: object) -> set[str]:
         return {item}
     if is_dataclass(item):
         item = [getattr(item, field.name) for field in fields(item)]
+    elif isinstance(item, Mapping):
+        item = item.keys() - {"slots"}  # the slots of a limit are no name
     return set().union(*map(_texts, item)) if isinstance(item, Iterable) else set()
 
 

@@ -291,6 +291,9 @@ SENTENCES = (
     ("its account, treated as NAME (1 host)", "its account, treated as NAME (1 node)"),
     ("HOST  NAME", "NODE  NAME"),
     ("with -L NAME:1 in queue NAME", "with -L NAME:1 in partition NAME"),
+    ("NAME available: needs 1 (has 0)", "NAME available: needs 1 (has 0)"),
+    ("Not enough job slot(s): n2", "Not enough job CPU(s): n2"),
+    ("Resource (slots) limit reached", "Resource (CPUs) limit reached"),
 )
 
 
