@@ -159,6 +159,9 @@ class User:
     max_slots: Annotated[int | None, Fact("count", "MAX_JOBS")] = None
     #: Maximum number of slots for each processor.
     processor_slots: Annotated[float | None, Fact("amount", "JL/P")] = None
+    #: Number of pending jobs, and of their slots, at which LSF rejects further ones.
+    max_pend_jobs: Annotated[int | None, Fact("count", "MAX_PEND_JOBS")] = None
+    max_pend_slots: Annotated[int | None, Fact("count", "MAX_PEND_SLOTS")] = None
     #: The user's value as USER of an absolute priority (PRIORITY).
     priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
@@ -349,6 +352,9 @@ class Params:
     orphan_grace: Annotated[int | None, Fact("count_from_1", "ORPHAN_JOB_TERM_GRACE_PERIOD")] = None
     #: Largest index of a job array (MAX_JOB_ARRAY_SIZE).
     max_job_array_size: Annotated[int, Fact("count_from_1", "MAX_JOB_ARRAY_SIZE")] = DEFAULT_LARGEST
+    #: Number of pending jobs, and of their slots, at which LSF rejects further ones.
+    max_pend_jobs: Annotated[int | None, Fact("count", "MAX_PEND_JOBS")] = None
+    max_pend_slots: Annotated[int | None, Fact("count", "MAX_PEND_SLOTS")] = None
     #: Default options of GPU requirements (LSB_GPU_REQ).
     gpu_req: Annotated[str, Fact("line", "LSB_GPU_REQ", place="lsf.conf")] = ""
     #: Whether options of GPU requirements are merged one by one (GPU_REQ_MERGE).

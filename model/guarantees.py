@@ -61,9 +61,9 @@ class ServiceClasses:
             case "QUEUES":
                 return ALL in names or job.queue in names
             case "USERS":
-                return ALL in names or self._has_user(names, job.user)
+                return self._groups.admits(names, job.user)
             case "FAIRSHARE_GROUPS":
-                return job.group in names if job.group else self._has_user(names, job.user)
+                return job.group in names if job.group else self._groups.admits(names, job.user)
             case "APPS":
                 return job.application in names
             case "PROJECTS":
@@ -71,7 +71,3 @@ class ServiceClasses:
             case "LIC_PROJECTS":
                 return job.license_project in names
         return False
-
-    def _has_user(self, names: tuple[str, ...], user: str) -> bool:
-        found = self._groups.members_users(names)
-        return found is None or user in found

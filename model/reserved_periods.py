@@ -13,6 +13,7 @@ from .configuration import UserGroup
 from .display import WEEK
 from .instance import AdvanceReservation, Instance
 from .job import Job
+from .shares import Groups
 from .windows import open_periods
 
 #: Number of weeks from now for which the periods of a recurring reservation are computed.
@@ -118,17 +119,7 @@ def rejection(item: AdvanceReservation, user: str, groups: Iterable[UserGroup]) 
 
 def may_use(item: AdvanceReservation, user: str, groups: Iterable[UserGroup]) -> bool:
     """Return whether the jobs of a user may run in an advance reservation."""
-    members = {group.name: group.members for group in groups}
-    seen: set[str] = set()
-    waiting = list(item.users)
-    while waiting:
-        name = waiting.pop()
-        if name in (user, "all"):
-            return True
-        if name not in seen:
-            seen.add(name)
-            waiting += members.get(name, ())
-    return False
+    return bool(item.users) and Groups(groups).admits(item.users, user)
 
 
 def of_jobs(instance: Instance) -> tuple[AdvanceReservation, ...]:

@@ -20,12 +20,13 @@ validity rules are in ``share_rules.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .absolute_priority import AbsolutePriority
 from .cluster import Cluster, NamedHosts
-from .configuration import HostPartition, Queue, UserGroup
+from .configuration import HostPartition, Queue, User, UserGroup
 from .instance import Instance
 
 Assignments = Sequence[tuple[str, int]]
@@ -76,6 +77,7 @@ class Groups:
         self._users: dict[str, frozenset[str] | None] = {}
         self._subgroups: dict[str, tuple[str, ...]] = {}
         self._within: dict[str, tuple[str, ...]] = {}
+        self._lists: dict[tuple[str, ...], tuple[tuple[Any, frozenset[str] | None], ...]] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self.by_name
@@ -151,11 +153,38 @@ class Groups:
         users = self.users(name)
         return user not in self.left_out(name) if users is None else user in users
 
+    def includes(self, name: str, user: str) -> bool:
+        """Return whether a name is that of a user, of a group with the user, or ``all``."""
+        return name in (user, EVERYONE) or (name in self and self.contains_user(name, user))
+
+    def admits(self, names: tuple[str, ...], user: str) -> bool:
+        """Return whether a list includes a user; ``~`` marks exceptions, from all if alone."""
+        if names not in self._lists:
+            listed = tuple(name for name in names if name[0] != "~") or (EVERYONE,)
+            excepted = tuple(name[1:] for name in names if name[0] == "~")
+            each = tuple((part, self.members_users(part)) for part in (listed, excepted))
+            self._lists[names] = each
+        wanted, excluded = (
+            any(self.includes(name, user) for name in part) if found is None else user in found
+            for part, found in self._lists[names]
+        )
+        return wanted and not excluded
+
     def served(self, name: str, user: str) -> frozenset[str]:
         """Return `name` and those groups below it that contain `user`."""
         return frozenset(
             group for group in self.within(name) if group == name or self.contains_user(group, user)
         )
+
+
+def entries_of(users: Sequence[User], user: str, groups: Groups) -> Iterator[tuple[User, bool]]:
+    """Yield the entries of lsb.users for a user, and whether each counts the user alone."""
+    listed = any(user == entry.name for entry in users)
+    for entry in users:
+        name = entry.name.rstrip("@")
+        default = name == "default" and not listed
+        if default or groups.includes(name, user):
+            yield entry, default or entry.name.endswith("@") or name == user
 
 
 def share_tree(name: str, assignments: Assignments, groups: Groups) -> ShareNode:

@@ -219,3 +219,35 @@ def test_a_slot_pool_is_named_by_the_key_that_binds(
     found = next(item for item in sw.diagnose(problem).jobs if item.job == "a")
     assert key in found.remedies[0].cause
     assert (found.remedies[0].setting, found.remedies[0].start) == (remedy, 0)
+
+
+@pytest.mark.parametrize("form", ["users", "limits"])
+def test_a_group_of_all_but_some_counts_all_but_these(form: str) -> None:
+    """A limit of a group with the member all counted nobody; one that `~` excepts was counted."""
+    limit = {"users": [{"name": "g", "MAX_JOBS": 2}]}
+    if form == "limits":
+        limit = {"limits": [{"name": "l", "USERS": "g", "SLOTS": 2}]}
+    running = [
+        {"id": "r", "user": "eve", "slots": 2, "start": 0, "run_limit": 3600, "allocation": "2*A"}
+    ]
+    pending = [{"id": user, "user": user, "run_limit": 60} for user in ("ann", "bob", "cat")]
+    groups = [
+        {"name": "inner", "members": "cat bob"},
+        {"name": "g", "members": "all ~inner"},
+        {"name": "h", "members": "inner ~cat"},
+    ]
+    document = {
+        "format": "slotwise/1",
+        "hosts": [{"name": "A", "slots": 8}],
+        "queues": [{"name": "q"}],
+        **{"user_groups": groups, "running": running, "pending": pending, **limit},
+    }
+    plan = sw.plan(sw.from_document(document), "optimal")
+    assert [plan[job].start for job in ("ann", "bob", "cat")] == [3600, 0, 0]
+    document["users" if form == "users" else "limits"][0] |= (  # type: ignore[index]
+        {"name": "h", "MAX_JOBS": 0} if form == "users" else {"USERS": "h", "SLOTS": 0}
+    )
+    plan = sw.plan(sw.from_document(document), "optimal")
+    assert [plan[job].start for job in ("ann", "cat")] == [0, 0]
+    with pytest.raises(KeyError, match="does not fit"):
+        plan["bob"]

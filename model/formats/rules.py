@@ -9,7 +9,7 @@ factor; a running job counts by its first execution host.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter, gt
@@ -36,6 +36,7 @@ from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
 from ..resreq.vocabulary import ALIASES, Vocabulary
 from ..service_class import ACCESS, EACH_KEYWORD, Guarantee, LoanPolicy
+from ..shares import Groups
 from .document import ATTRIBUTES, FACT_SECTIONS, Finding, Location, unknown_names
 from .guarantee_rules import guarantee_findings
 from .names import unknown_unit_type
@@ -55,6 +56,7 @@ class _DefinedNames:
     def __init__(self, instance: Instance) -> None:
         hosts = NamedHosts(instance.cluster)
         omitted = instance.omissions
+        resources = Vocabulary.of_cluster(instance.cluster) if omitted else Vocabulary()
         #: Names by kind, as messages have it.
         self.names: dict[str, Any] = {
             "queue": {queue.name for queue in instance.queues},
@@ -67,7 +69,7 @@ class _DefinedNames:
             "pending job": {job.id for job in instance.pending} if instance.held else (),
             "running job": {run.job.id for run in instance.running} if instance.borrowed else (),
             "job": _omitted_jobs(instance) if omitted else (),
-            "resource": _resources_named(instance) if omitted else (),
+            "resource": resources.names() - ALIASES.keys(),
         }
         for kind, known in (
             (USER, _known_users(instance)),
@@ -109,10 +111,6 @@ def _named_in(kind: str, value: Any) -> Iterator[tuple[str, Iterable[str]]]:
     else:
         of = [each.service_class if isinstance(each, Guarantee) else each for each in value or ()]
         yield kind, [each if isinstance(each, str) else each.name for each in of]
-
-
-def _resources_named(instance: Instance) -> frozenset[str]:
-    return Vocabulary.of_cluster(instance.cluster).names() - ALIASES.keys()
 
 
 def _omitted_jobs(instance: Instance) -> set[str]:
@@ -286,13 +284,14 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
         if job.requeued:
             return  # accepted earlier; its queue checks it at its dispatch attempt
         queue = references.queues.get(job.queue)
-        if queue is not None and queue.users and not references.admits(queue.users, job.user):
+        users = () if queue is None else tuple(name.removesuffix("/") for name in queue.users)
+        if queue is not None and users and not references.groups.admits(users, job.user):
             yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
         most = instance.params.max_user_priority
         if most and job.priority > most:
             message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
             yield Finding((*place, "priority"), message)
-        yield from _submission(place, job, queue)
+        yield from _submission(place, job, queue, references.applications.get(job.application))
 
     for section, jobs in waiting:
         yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
@@ -324,20 +323,14 @@ def _array_limits(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Fin
                 yield Finding((section, index, "array_limit"), message)
 
 
-#: Groups of one USERS whose members are looked through one by one.
-_FEW_GROUPS = 8
-
-
 class _References(_DefinedNames):
     """The names a job may use."""
 
     def __init__(self, instance: Instance) -> None:
         super().__init__(instance)
         self.queues = {queue.name: queue for queue in instance.queues}
-        self._members = {group.name: group.members for group in instance.groups}
-        self._reached: dict[str, set[str]] = {}
-        #: Whom USERS names, without and with ``~``.
-        self._lists: dict[tuple[str, ...], tuple[list[Collection[str]], list[Collection[str]]]] = {}
+        self.applications = {profile.name: profile for profile in instance.applications}
+        self.groups = Groups(instance.groups)
         self._sound: set[tuple[object, ...]] = set()
 
     def check(self, place: Location, job: Job) -> Iterable[Finding]:
@@ -350,47 +343,21 @@ class _References(_DefinedNames):
             self._sound.add(named)
         return found
 
-    def admits(self, users: tuple[str, ...], user: str) -> bool:
-        """Return whether USERS of a queue admits a user; running jobs were admitted before."""
-        if users not in self._lists:
-            named = [name.removesuffix("/") for name in users]
-            listed = [name for name in named if not name.startswith("~")]
-            excepted = [name[1:] for name in named if name.startswith("~")]
-            self._lists[users] = self._reach(listed or ["all"]), self._reach(excepted)
-        wanted, excluded = self._lists[users]
-        known = {"all", user}
-        return not all(map(known.isdisjoint, wanted)) and all(map(known.isdisjoint, excluded))
 
-    def _reach(self, names: list[str]) -> list[Collection[str]]:
-        """Return the names and all members of their groups; results for a few groups are cached."""
-        groups = [name for name in names if name in self._members]
-        if len(groups) > _FEW_GROUPS:
-            return [self._within(names)]
-        for name in groups:
-            if name not in self._reached:
-                self._reached[name] = self._within([name])
-        return [set(names), *(self._reached[name] for name in groups)]
-
-    def _within(self, names: list[str]) -> set[str]:
-        stack, seen = list(names), set[str]()
-        while stack:
-            name = stack.pop()
-            if name not in seen:
-                seen.add(name)
-                stack.extend(self._members.get(name, ()))
-        return seen
-
-
-def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:
-    """Yield reasons for which bsub would refuse the job in this queue."""
-    if queue is None:
-        return
-    if queue.slots is not None:
-        least, _, most = queue.slots
+def _submission(
+    place: Location, job: Job, queue: Queue | None, profile: Application | None
+) -> Iterator[Finding]:
+    """Yield reasons for which bsub would refuse the job in this queue, with this profile."""
+    for noun, item in (("queue", queue), ("application", profile)):
+        if item is None or item.slots is None:
+            continue
+        least, _, most = item.slots
         if job.most_slots < least or (most is not None and job.slots > most):
             wanted = f"{least} to {most}" if most is not None else f"{least} or more"
-            message = f"queue {queue.name} accepts jobs of {wanted} slots (PROCLIMIT)"
+            message = f"{noun} {item.name} accepts jobs of {wanted} slots (PROCLIMIT)"
             yield Finding((*place, "slots"), message)
+    if queue is None:
+        return
     for key, asked, longest, of in (
         ("run_limit", job.run_limit, queue.run_limit_max, "at most (RUNLIMIT)"),
         ("cpu_limit", job.cpu_limit, queue.cpu_limit, "of CPU time or less (CPULIMIT)"),

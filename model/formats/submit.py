@@ -10,13 +10,15 @@ from datetime import datetime
 from functools import partial
 
 from ..cluster import NamedHosts
+from ..configuration import Params, User
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import OTHERS, ArraySpec, Job, elements, too_large
-from ..omissions import BATCH, SUBMITTED
+from ..omissions import BATCH, OPTIONS, SUBMITTED, Omission
 from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
+from ..shares import Groups, entries_of
 from ..slurm_words import foreign_command, lowest_priority
 from .bsub import bsub_line
 from .document import Finding
@@ -107,18 +109,61 @@ def submission(
             for text, line in wrong.items()
         )
     quiet = tuple(dict.fromkeys(read.quiet))
-    job = replace(job, unheeded=(*job.unheeded, *_rejections(instance, job, quiet)))
+    job = with_rejections(instance, job, quiet, 1 if array is None else len(array))
     ignored = (*read.notes, *notes)
     return Submission(as_known(instance, job), quiet, array, ignored, assumed)
 
 
-def _rejections(instance: Instance, job: Job, quiet: Iterable[str]) -> Iterator[str]:
-    """Yield the limits of its queue by which the job may be rejected. quiet: its options."""
-    options = {SUBMITTED, *(option[:2] for option in quiet)}
+def with_rejections(instance: Instance, job: Job, quiet: Iterable[str], count: int = 1) -> Job:
+    """Return a job that is submitted with what LSF may reject it for, as it is now alone.
+
+    quiet: its options without effect on the start. count: its elements.
+    """
+    known = {item.what for item in instance.omissions if not OPTIONS.isdisjoint(item.resources)}
+    found = [text for text in job.unheeded if text not in known]
+    found += [item.what for item in _rejecting(instance, job, quiet)]
+    found += _beyond_pending(instance, job, count)
+    return replace(job, unheeded=tuple(dict.fromkeys(found)))
+
+
+def without_effect(instance: Instance, job: Job, quiet: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the quiet options of a job for which LSF does not reject it."""
+    quiet = tuple(quiet)
+    named = {name for item in _rejecting(instance, job, quiet) for name in item.resources}
+    return tuple(option for option in quiet if _limited(option) not in named)
+
+
+def _rejecting(instance: Instance, job: Job, quiet: Iterable[str]) -> Iterator[Omission]:
+    """Yield the limits by which a job may be rejected as it is submitted."""
+    options = {SUBMITTED, *map(_limited, quiet)}
     options |= set() if "-I" in options else {BATCH}
     for item in instance.omissions:
-        if job.queue in item.queues and not options.isdisjoint(item.resources):
-            yield item.what
+        scopes = ((item.queues, job.queue), (item.applications, job.application))
+        if all(not names or name in names for names, name in scopes):
+            yield from () if options.isdisjoint(item.resources) else (item,)
+
+
+def _limited(option: str) -> str:
+    """Return an option as limits name it: -I for -Ip."""
+    return "-I" if option.startswith("-I") else option
+
+
+def _beyond_pending(instance: Instance, job: Job, count: int) -> Iterator[str]:
+    """Yield the numbers of pending jobs and slots beyond which LSF rejects these jobs."""
+    groups = Groups(instance.groups)
+    limited: list[tuple[Params | User, str, str]] = [(instance.params, "", "")]
+    for entry, alone in entries_of(instance.users, job.user, groups):
+        limited.append((entry, f" of {entry.name}", job.user if alone else entry.name))
+    for item, of, name in limited:
+        whose = (one for one in instance.pending if not name or groups.includes(name, one.user))
+        waiting = [one.slots for one in whose]
+        for key, most, pending, more in (
+            ("MAX_PEND_JOBS", item.max_pend_jobs, len(waiting), count),
+            ("MAX_PEND_SLOTS", item.max_pend_slots, sum(waiting), count * job.slots),
+        ):
+            if most is not None and pending + more > most:
+                what = f"{most} pending {key.rpartition('_')[2].lower()}, and {pending} are pending"
+                yield f"{key}{of}: LSF rejects more than {what}"
 
 
 def with_unnamed_user(text: str) -> str:

@@ -34,9 +34,6 @@ _PAIR = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*([^\s,\[\]]+)\s*\]")
 _PLACE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*@\s*(?:\[|([^\s\[\]@]+(?=\s|$)))")
 _PREEMPTION = re.compile(r"(PREEMPTIVE|PREEMPTABLE)(?:\[([^\[\]]*)\])?")
 
-#: Words of a share list that are no user or group.
-SHARE_KEYWORDS = frozenset({"default", "others"})
-
 
 def _check_length(value: object) -> None:
     if isinstance(value, str):

@@ -13,7 +13,14 @@ from ...model.display import MINUTE, data_of, duration_text, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
-from ...model.formats.submit import Submission, refusals, submission, with_unnamed_user
+from ...model.formats.submit import (
+    Submission,
+    refusals,
+    submission,
+    with_rejections,
+    with_unnamed_user,
+    without_effect,
+)
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -319,7 +326,7 @@ def ask(
     jobs = submitted.jobs
     planned = None if submitted.array is None else asker.elements(submitted.job.id, jobs)
     asked = Choice({}, _shown(instance, jobs[0]), asker.answer_with_omissions(jobs[0]))
-    bench = _tried(_OptionSearch(asker, jobs[0], asked), choices, explore)
+    bench = _tried(_OptionSearch(asker, jobs[0], asked, submitted.quiet), choices, explore)
     outlook = asker.outlook(jobs[0])
     tried = [replace(asked, answer=stated_by(outlook, asked.answer)), *bench.stated(choices)]
     if not user and isinstance(line, str):
@@ -329,7 +336,7 @@ def ask(
         *(items[0], tuple(items[1:]), method, len(bench.found), explore),
         now=instance.now,
         origin=instance.origin,
-        passed_over=submitted.quiet,
+        passed_over=without_effect(instance, jobs[0], submitted.quiet),
         notes=submitted.notes,
         assumed=submitted.assumed,
         outlook=outlook,
@@ -365,7 +372,9 @@ def submission_of(
     if text and is_sbatch(text):
         user, script_name = names["user"], names["script_name"]
         return sbatch_submission(instance, text, user=user, script=script, script_name=script_name)
-    return submission(instance, line, script=script, **names)
+    found = submission(instance, line, script=script, **names)
+    is_job = isinstance(line, Job)
+    return replace(found, job=with_rejections(instance, found.job, ())) if is_job else found
 
 
 def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, ...]:
@@ -412,6 +421,8 @@ class _OptionSearch:
     forecast: WhatIfPlanner
     job: Job
     asked: Choice
+    #: Submitted options without effect on the start.
+    quiet: tuple[str, ...] = ()
     found: dict[tuple[tuple[str, str], ...], Choice] = field(default_factory=dict)
     kept: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
 
@@ -497,7 +508,7 @@ class _OptionSearch:
             return None
         key = _key(changed)
         if key not in self.found:
-            job, beyond = limited(instance, self.job, job)
+            job, beyond = limited(instance, self.job, with_rejections(instance, job, self.quiet))
             refused = "; ".join((*refusals(instance, job), *filter(None, [beyond])))
             if not refused and not keep:
                 refused = cut_short(instance, job, self.job.queue)

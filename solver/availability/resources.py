@@ -29,6 +29,7 @@ from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
 from ...model.resreq.syntax import Simple, Span
+from ...model.shares import Groups, entries_of
 from .guarantees import (
     GuaranteedUse,
     GuaranteeRow,
@@ -234,9 +235,9 @@ class ResourceTable:
     _host_index: dict[str, int] = field(default_factory=dict)
     _pool_index: dict[str, list[int]] = field(default_factory=dict)
     _methods: dict[str, Per] = field(default_factory=dict)
-    _members: dict[str, frozenset[str]] = field(default_factory=dict)
     _own_limits: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=dict)
     _arrays: dict[str, int] = field(default_factory=dict)
+    _groups: Groups = field(init=False)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
     #: Whether plans may use loans: only if every pending job may have one.
@@ -249,6 +250,7 @@ class ResourceTable:
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
+        self._groups = Groups(self.instance.groups)
         self._processors = np.array([*map(self.instance.params.processors_of, hosts)], dtype=float)
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
@@ -748,13 +750,9 @@ class ResourceTable:
         """Yield the entries of lsb.users that apply to a user: owner of the limit, and whether
         a group.
         """
-        listed = any(user == entry.name for entry in self.instance.users)
-        for entry in self.instance.users:
-            name = entry.name.rstrip("@")
-            default = name == "default" and not listed
-            if default or user in self.members(name):
-                alone = default or entry.name.endswith("@")
-                yield entry, f"{entry.name} {user}" if alone else name, not alone and name != user
+        for entry, alone in entries_of(self.instance.users, user, self._groups):
+            own = entry.name == user or not alone
+            yield entry, entry.name if own else f"{entry.name} {user}", not alone
 
     def _limit_key(self, limit: Limit, job: Job) -> str | None:
         """Return the row of a Limit section that counts `job`:
@@ -774,25 +772,9 @@ class ResourceTable:
 
     def _covers(self, scope: Scope, value: str) -> bool:
         # No limit by profiles applies to a job without an application profile.
-        if not value or any(value in self.members(name) for name in scope.excluded):
+        if not value or any(self._groups.includes(name, value) for name in scope.excluded):
             return False
-        return any(name == "all" or value in self.members(name) for name in scope.names)
-
-    def members(self, name: str) -> frozenset[str]:
-        """Return the users of a user or group name (itself if it is not a group)."""
-        if name not in self._members:
-            groups = {group.name: group for group in self.instance.groups}
-            reached: set[str] = set()
-            waiting = [name]
-            while waiting:
-                item = waiting.pop()
-                if item in reached:
-                    continue
-                reached.add(item)
-                if item in groups:
-                    waiting += groups[item].members
-            self._members[name] = frozenset(reached)
-        return self._members[name]
+        return any(self._groups.includes(name, value) for name in scope.names)
 
     def _scope_hosts(self, scope: Scope | None) -> BoolArray:
         if scope is None:

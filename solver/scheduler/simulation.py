@@ -23,7 +23,6 @@ import numpy as np
 from ...model.changes import (
     DOWN,
     OK,
-    STATUSES,
     Change,
     EarlyEnd,
     HostStatus,
@@ -40,7 +39,7 @@ from ...model.changes import (
 )
 from ...model.compact import Joined, no_collection
 from ...model.duration import aborted
-from ...model.errors import InputError, Problem, nearest
+from ...model.errors import InputError, nearest
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -301,7 +300,6 @@ class Session:
         self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
         #: Whether nothing but submissions happened since the last cycle.
         self._only_submissions = False
-        self._check_changes()
         self._announce_jobs()
 
     def begin(self, *, pending_only: bool = False) -> None:
@@ -364,27 +362,6 @@ class Session:
         if self.settings.planning:
             times[:] = self.instance.now
         self.world.events.announce(times, Event.SUBMIT, first)
-
-    def _check_changes(self) -> None:
-        hosts = set(self.instance.cluster.host_index())
-        queues = {queue.name for queue in self.instance.queues}
-        problems = []
-        for change in self.changes:
-            where = f"change at {change.time} s"
-            problems += [
-                Problem(f"{where}: unknown host {host!r}{nearest(host, hosts)}")
-                for host in _hosts_of(change)
-                if host not in hosts
-            ]
-            if isinstance(change, HostStatus) and change.status not in STATUSES:
-                known = ", ".join(STATUSES)
-                wrong = f"{where}: unknown status {change.status!r}: use one of {known}"
-                problems.append(Problem(wrong))
-            if isinstance(change, QueueSwitch) and change.queue not in queues:
-                hint = nearest(change.queue, queues)
-                problems.append(Problem(f"{where}: unknown queue {change.queue!r}{hint}"))
-        if problems:
-            raise InputError(problems)
 
     @property
     def requests(self) -> ShapeTable:
@@ -650,18 +627,6 @@ class Session:
             notes=tuple(self.progress.notes),
             omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
         )
-
-
-def _hosts_of(change: Change) -> list[str]:
-    """Return the hosts that a change names."""
-    match change:
-        case HostStatus() | LoadReport():
-            return [change.host]
-        case Resize():
-            return list(change.allocation)
-        case Release():
-            return list(change.slots)
-    return []
 
 
 def horizon(instance: Instance, until: int | str | None) -> int | None:

@@ -578,7 +578,10 @@ class Facts:
                 new = set(group.members) - found if group else set()
                 found |= new
                 waiting += new
-            self._found.members[name] = frozenset(found)
+            excepted = groups[name].members if name in groups else ()
+            self._found.members[name] = frozenset(found)  # for groups that except each other
+            for other in [one[1:] for one in excepted if one.startswith("~")]:
+                self._found.members[name] -= self.members(other)
         return self._found.members[name]
 
 

@@ -146,3 +146,34 @@ def test_words_for_several_users_are_no_names(tmp_path: Path) -> None:
     file = tmp_path / "words.yaml"
     file.write_text(yaml.safe_dump(document))
     assert "unknown" not in CliRunner().invoke(app, ["check", str(file)]).output
+
+
+@pytest.mark.parametrize("user", ["bob", "ann"])
+def test_a_user_whom_a_group_excepts_is_in_no_list_with_the_group(
+    user: str, tmp_path: Path
+) -> None:
+    """`~bob` in a group counted as nobody: bob was admitted to its queues and reservations."""
+    document = yaml.safe_load(BASE)
+    document["user_groups"] = [
+        {"name": "inner", "members": "bob cat"},
+        {"name": "most", "members": "inner ann ~bob"},
+        {"name": "rest", "members": "all ~bob"},
+    ]
+    document["users"] = []
+    document["queues"] += [{"name": name, "USERS": name} for name in ("most", "rest")] + [
+        {"name": "both", "USERS": "most rest"},
+        {"name": "not", "USERS": "all ~rest"},
+    ]
+    document["advance_reservations"] = [
+        {"name": "a#0", "start": 0, "end": "1d", "allocation": "a1", "users": "most"}
+    ]
+    file = tmp_path / "excepted.yaml"
+    file.write_text(yaml.safe_dump(document))
+    for options, is_of_bob in (
+        *((f"-q {name}", False) for name in ("most", "rest", "both")),
+        ("-q not", True),
+        ("-q q -U a#0", False),
+    ):
+        words = ["ask", str(file), "--user", user, "--", "bsub", *options.split(), "-W", "5", "a"]
+        done = CliRunner().invoke(app, words)
+        assert (done.exit_code == 0) == (is_of_bob == (user == "bob")), (options, done.exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import slotwise as sw
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
 from slotwise import (
     HostStatus,
@@ -153,8 +154,9 @@ def test_a_resize_that_cannot_be_is_reported() -> None:
 def test_changes_that_make_no_sense_are_named_together() -> None:
     changes = (HostStatus(5, "Z", "down"), HostStatus(9, "A", "broken"))
     with pytest.raises(InputError) as caught:
-        run(instance(host("A", 1)), changes=changes)
+        sw.simulate(instance(host("A", 1)), changes=changes)
     assert [str(problem) for problem in caught.value.problems] == [
-        "change at 5 s: unknown host 'Z'",
-        "change at 9 s: unknown status 'broken': use one of ok, closed, down, open, up",
+        "changes[0].host: unknown host or host group 'Z'",
+        "changes[1].status: must be one of ok, closed, down, open, up, not 'broken' "
+        "(did you mean 'open'?)",
     ]

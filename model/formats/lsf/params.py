@@ -14,7 +14,7 @@ from typing import Any, get_args
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...omissions import AFFINITY, OPTIONS, PTILE, Change
+from ...omissions import AFFINITY, OPTIONS, PTILE, SUBMITTED, Change
 from ...table_files import rows
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
@@ -100,8 +100,8 @@ def effects_of(
     scope: of the queue, application, user or host that has it.
     """
     for name, concerns, reason in _ROWS:
-        if concerns in OPTIONS:
-            is_on = "queues" in scope and text.strip("-") != ""
+        if concerns in OPTIONS:  # limits of a profile are defaults, which an option may exceed
+            is_on = text.strip("-") != "" and (concerns == SUBMITTED or "queues" in scope)
         else:
             is_on = bool(reason) and text.upper() not in _OFF
         if name == parameter and is_on:

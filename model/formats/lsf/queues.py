@@ -60,7 +60,8 @@ class RunLimits:
             hint = nearest(spec, self._factors)
             raise ValueError(f"unknown host or model {spec!r}{hint} after the limit {limit}/")
         spec = spec or default
-        if self._absolute or limit == "-":
+        absolute = entry.text("ABS_RUNLIMIT").upper() in ("Y", "YES")
+        if self._absolute or absolute or limit == "-":
             return limit
         if not spec and self._running <= {None}:
             return limit  # no file gives CPU factors
@@ -228,7 +229,9 @@ def _ranges(word: str) -> tuple[str, ...]:
 
 
 APPLICATION_SECTIONS = ("Application",)
-_TAKEN_OF_APPLICATIONS = lsf_keys(Application) | {"DESCRIPTION", "DEFAULT_HOST_SPEC"}
+_TAKEN_OF_APPLICATIONS = lsf_keys(Application) | {
+    *("DESCRIPTION", "DEFAULT_HOST_SPEC", "ABS_RUNLIMIT")
+}
 
 
 def read_applications(

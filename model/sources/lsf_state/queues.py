@@ -95,11 +95,10 @@ def _tell_of_other_parameters(
     """
     queues = (queue,) if queue else ()
     where = f"queue {queue}" if queue else "bparams"
-    if _UNSET.fullmatch(text):
+    if _UNSET.fullmatch(text) or (name, text) == ("CHUNK_JOB_SIZE", "1"):
         return
     if name not in CHANGES_ANSWERS and not is_inert(name):
-        if name != "CHUNK_JOB_SIZE" or text not in ("0", "1"):
-            notes.touch(f"{name} = {text[:_SHOWN]} ({where}) is not known", queues=queues)
+        notes.touch(f"{name} = {text[:_SHOWN]} ({where}) is not known", queues=queues)
         return
     for reason, concerned in effects_of(name, text, {"queues": queues} if queues else {}):
         # Preemption is named by the policies of the queues.
