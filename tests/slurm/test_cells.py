@@ -279,11 +279,8 @@ def test_a_changed_field_changes_an_answer_or_a_note(
     assert has_a_say(kind, name, form)
 
 
-#: Columns of sacctmgr that say nothing of a start: of submission, of preemption, of accrual.
-INERT_COLUMNS = {
-    "GraceTime", "PreemptExemptTime", "PreemptMode", "GrpSubmit", "MaxSubmitPU", "MaxSubmitPA",
-    "MaxSubmit", "Fairshare",
-}  # fmt: skip
+#: Columns of sacctmgr that say nothing of a start: of preemption, of accrual.
+INERT_COLUMNS = {"GraceTime", "PreemptExemptTime", "PreemptMode", "Fairshare"}
 COLUMNS = {
     "qos": (
         "Priority|GraceTime|PreemptExemptTime|PreemptMode|Flags|UsageThres|UsageFactor|LimitFactor|"

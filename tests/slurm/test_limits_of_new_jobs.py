@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from slotwise import InputError
@@ -31,8 +32,8 @@ PriorityType            = priority/basic
 SLURM_VERSION           = 23.11.4
 """
 QOS = "Name|Priority|{}\nnormal|0|{}\nhigh|10|\n"
-ASSOC = "Cluster|Account|User|ParentName|Partition|{}\nsmall|root||||\nsmall|lab||root||{}\n"
-ASSOC += "small|lab|ann||night|{}\n"
+ASSOC = "Cluster|Account|User|ParentName|Partition|{}\nsmall|root|||||\nsmall|lab||root||{}|\n"
+ASSOC += "small|lab|ann||night|{}|\nsmall|lab|ann||||\nsmall|lab|bob||||\n"
 
 
 def folder_of(
@@ -130,8 +131,8 @@ def test_limits_of_another_qos_do_not_count(tmp_path: Path, named: str) -> None:
 @pytest.mark.parametrize(
     ("assoc", "line", "user", "named"),
     [
-        (("MaxTRES", "cpu=2", ""), "-n3 -A lab", "ann", "MaxTRES of assoc lab (cpu=2)"),
-        (("MaxTRES", "cpu=2", ""), "-n3", "ann", "MaxTRES of assoc lab (cpu=2)"),
+        (("MaxTRES", "cpu=2", ""), "-n3 -A lab", "ann", "MaxTRES of assoc lab/ann (cpu=2)"),
+        (("MaxTRES", "cpu=2", ""), "-n3", "ann", "MaxTRES of assoc lab/ann (cpu=2)"),
         (("MaxTRES", "cpu=2", ""), "-n2 -A lab", "ann", ""),
         (("MaxWall", "", "00:30:00"), "-n1 -A lab -p night", "ann", "assoc lab/ann/night"),
         (("MaxWall", "", "00:30:00"), "-n1 -A lab", "ann", ""),
@@ -461,3 +462,43 @@ def test_nodes_of_a_pending_job_are_within_its_limit_on_memory(
     (folder / "jobs.txt").write_text(job.replace("cpu=2", "cpu=8"))
     (row,) = json.loads(run("compare", folder, "--format", "json"))["jobs"]
     assert (row["as_configured"], row["proved"]) == (start, False)
+
+
+OF_LAB = "-n1 --mem=1 -A lab --priority=1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "user", "named"),
+    [
+        ({"qos": ("MaxSubmitPU", "2")}, "-q normal", "ann", ""),
+        ({"qos": ("MaxSubmitPU", "2")}, "-q normal -a 1-2", "ann", "MaxSubmitPU of qos normal (2)"),
+        ({"qos": ("MaxSubmitJobsPerUser", "1")}, "-q normal", "bob", ""),
+        ({"qos": ("GrpSubmit", "1")}, "-q normal", "bob", "GrpSubmit of qos normal (1)"),
+        ({"qos": ("MaxSubmitPA", "1")}, "-q normal", "bob", "MaxSubmitPA of qos normal (1)"),
+        ({"qos": ("MaxSubmitPU", "1")}, "-q high", "ann", ""),
+        ({"assoc": ("MaxSubmitJobs", "1", "")}, "-q high", "ann", "MaxSubmit of assoc lab/ann (1)"),
+        ({"assoc": ("MaxSubmitJobs", "1", "")}, "-q high", "bob", ""),
+        ({"assoc": ("MaxSubmit", "", "0")}, "-q high -p night", "ann", "lab/ann/night (0)"),
+        ({"assoc": ("GrpSubmit", "1", "")}, "-q high", "bob", "GrpSubmit of assoc lab (1)"),
+        ({"assoc": ("MaxJobs|QOS", "", "|high")}, "-q high -p night", "ann", ""),
+        ({"assoc": ("MaxJobs|QOS", "", "|high")}, "-q normal -p night", "ann", "has only QOS high"),
+        ({"assoc": ("MaxJobs|QOS", "", "|high"), "enforce": "limits"}, "-p night", "ann", ""),
+        ({"assoc": ("MaxJobs|Def QOS", "", "|bad")}, "-p night", "ann", "limits of QOS bad"),
+        ({}, "-q normal", "eve", "no listing has an association of user eve with account lab"),
+        ({"without": "assoc"}, "-q normal", "eve", "limits of accounts"),
+        ({"night": "bad"}, "-q normal -p night", "ann", "limits of QOS bad"),
+        ({"night": "bad"}, "-q normal -p cpu", "ann", ""),
+    ],
+)  # fmt: skip
+def test_what_sbatch_rejects_is_not_proved(
+    tmp_path: Path, changes: dict[str, Any], line: str, user: str, named: str
+) -> None:
+    """One job of ann is pending. Neither numbers of submitted jobs, the QOS of an association, nor
+    unknown users were asked of a new job: "now, proved".
+    """
+    folder, saved = folder_of(tmp_path / "site", **changes), tmp_path / "site.yaml"
+    (folder / "jobs.txt").write_text(WAITING.format(8, "OK"))
+    proved, names = told(folder, f"{OF_LAB} {line}", user)
+    assert (proved, named in names, bool(names)) == (not named, True, bool(named))
+    run("import", "slurm", "--from", folder, "-o", saved)
+    assert told(saved, f"{OF_LAB} {line}", user) == (proved, names)

@@ -19,6 +19,7 @@ from ...configuration import Limit, Scope
 from ...errors import InputError, Problem
 from ...instance import Instance
 from ...slurm_fairshare import SlurmLimit
+from ...slurm_partitions import SEVERAL
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .records import rows_of, with_parents
@@ -40,6 +41,10 @@ _SHARED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("maxtrespu", "maxjobspu", "maxjobs"), ("user",)),
     **dict.fromkeys(("maxtrespa", "maxjobspa"), ("account",)),
 }
+#: Limits on the number of submitted jobs, with the fields of those that share one within a row.
+_ON_SUBMISSION: Mapping[str, tuple[str, ...]] = {
+    "grpsubmit": (), "maxsubmitpu": ("user",), "maxsubmitpa": ("account",), "maxsubmit": ("user",)
+}  # fmt: skip
 #: Limits of each job by itself: a job beyond one never starts.
 _OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
 #: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
@@ -56,7 +61,7 @@ _SHORTER = {
 #: Parts of the names of columns as Slurm writes them, by the parts in lower case.
 _WORDS = {
     word.lower(): word
-    for word in ("Grp", "Max", "Min", "TRES", "Run", "Jobs", "Wall", "PU", "PA", "PN")
+    for word in ("Grp", "Max", "Min", "TRES", "Run", "Jobs", "Submit", "Wall", "PU", "PA", "PN")
 }
 
 
@@ -71,7 +76,8 @@ def _tres(cell: str) -> dict[str, float]:
 #: Columns that are read, in small letters, each with its reader.
 _READERS: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys((*_OF_ONE_JOB, *(tres for tres, _, _ in _MODELLED)), _tres),
-    **dict.fromkeys(("priority", "usagefactor", *(n for _, n, _ in _MODELLED)), values.number),
+    **dict.fromkeys(("priority", "usagefactor", *_ON_SUBMISSION), values.number),
+    **dict.fromkeys((count for _, count, _ in _MODELLED), values.number),
     "maxwall": values.seconds,
 }
 #: Head of a table of limits.
@@ -254,14 +260,44 @@ class LimitRows:
             accounts = {account for account, _, _ in self._associations}
         found: dict[str, SlurmLimit] = {}
         for account, name in product(sorted(accounts), job.partitions or ("",)):
-            keys = ((account, job.user, name), (account, job.user, ""), (account, "", ""))
-            own = next(filter(None, map(self._associations.get, keys)), None)
+            own = self.association(account, job.user, name)
             if own is not None:
                 found[_titled(own)] = self.whole(own)
             for row in self.chain(account):
                 group = {key: cell for key, cell in row.values.items() if not key.startswith("max")}
                 found.setdefault(_titled(row), replace(row, values=group))
         yield from found.values()
+
+    def association(self, account: str, user: str, partition: str) -> SlurmLimit | None:
+        """Return the row of a user in a partition, None if no listing has one."""
+        keys = ((account, user, partition), (account, user, ""), (account, "", ""))
+        return next(filter(None, map(self._associations.get, keys)), None)
+
+    def refusals(self, job: SlurmJob, others: Sequence[SlurmJob], count: int) -> Iterator[str]:
+        """Yield why sbatch rejects a new job. others: submitted before; count: of its elements."""
+        own = [key for key in self._associations if key[1] == job.user]
+        own = [
+            key for key in own if job.account in ("", key[0]) and key[2] in ("", *job.partitions)
+        ]
+        if job.user and not own and any(user for _, user, _ in self._associations):
+            to = f" with account {job.account}" if job.account else ""
+            yield f"no listing has an association of user {job.user}{to}"
+        rows = self.of(job)
+        for row in filter(lambda row: row.user and is_set(row, "qos"), rows):
+            names = row.values["qos"].split(",")
+            if not {*job.qos.split(",")} <= {"", *names}:
+                yield f"{_titled(row)} has only QOS {row.values['qos']}"
+        limited = [(row, key) for row, key in product(rows, _ON_SUBMISSION) if is_set(row, key)]
+        of_qos = {key[:3] for row, key in limited if row.of == "qos"}
+        for row, column in limited:
+            if row.of == "qos" or column[:3] not in of_qos:
+                used = sum(
+                    self.covers(row, other)
+                    and all(getattr(other, of) == getattr(job, of) for of in _ON_SUBMISSION[column])
+                    for other in others
+                )
+                if used + count > (values.number(row.values[column]) or 0):
+                    yield f"{_named(row, column)}: {used} are submitted"
 
     def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
         """Whether limits of a row count for a job."""
@@ -409,7 +445,8 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     if not any(word in enforced for word in ("limits", "safe", "all")):  # qos alone enforces none
         return bound
     bound.rows = listed = LimitRows(seen.limits, seen.jobs, seen.partitions)
-    bound.for_new = tuple(_for_new(listed.rows.values()))
+    has_qos = "accountingstorageenforce" not in seen.settings or re.search("qos|all", enforced)
+    bound.for_new = tuple(_for_new(listed.rows.values(), "qos$|defqos" if has_qos else "defqos"))
     bound.by_qos = any(
         row.of == "qos" and row.values and not partitions_of(row) for row in bound.for_new
     )
@@ -428,6 +465,13 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
         notes.touch(text, jobs)
     for text, touched in _unlisted(seen):
         notes.touch(text, touched)
+    known = {row.name for row in seen.limits if row.of == "qos"}
+    for item in seen.partitions if "accountingstorageenforce" in seen.settings else ():
+        if item.qos and item.qos not in known:
+            lists = {
+                SEVERAL.join(job.partitions) for job in seen.jobs if item.name in job.partitions
+            }
+            notes.touch(_unlisted_text("qos", item.qos), queues=sorted({item.name, *lists}))
     return bound
 
 
@@ -447,19 +491,21 @@ def _set_twice(rows: Iterable[SlurmLimit]) -> Iterator[str]:
             yield f"{name} of {' and '.join(of_rows)}: Slurm counts one of them"
 
 
-def _for_new(rows: Iterable[SlurmLimit]) -> Iterator[SlurmLimit]:
-    """Yield each row with its limits, for new jobs."""
-    counted = re.compile(rf"partition|flags|{HOLDING.pattern}")
+def _for_new(rows: Iterable[SlurmLimit], more: str) -> Iterator[SlurmLimit]:
+    """Yield each row with its limits, for new jobs. more: pattern of other columns that count."""
+    counted = re.compile(rf"partition|flags|{more}|(grp|max)submit|{HOLDING.pattern}")
     for row in rows:
         kept = {name: row.values[name] for name in row.values if counted.match(name)}
         yield replace(row, values={name: kept[name] for name in kept if is_set(row, name)})
 
 
-def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str, ...]:
-    """Return what no method obeys of the limits of Slurm for a new job: what may hold it back, and
-    what no listing has of the QOS and the account that it names.
+def left_of_limits(
+    instance: Instance, job: SlurmJob, project: str, others: Sequence[SlurmJob], count: int
+) -> tuple[str, ...]:
+    """Return what no method obeys of the limits of Slurm for a new job: what may hold it back, why
+    sbatch rejects it, and what no listing has of the QOS and the account that it names.
 
-    project: of the job in limits of the model.
+    project: of the job in limits of the model. others, count: as of LimitRows.refusals.
     """
     listed = rows_of_instance(instance)
     kinds = {row.name for row in listed.rows.values() if row.of == "qos"}
@@ -474,6 +520,7 @@ def left_of_limits(instance: Instance, job: SlurmJob, project: str) -> tuple[str
         for limit in instance.limits
         if limit.projects is None or project in limit.projects.names
     }
+    found += (f"sbatch rejects it: {why}" for why in listed.refusals(job, others, count))
     behind = listed.rows if any(item.exclusive for item in instance.pending) else ()
     found += listed.left_of(job, behind)
     found += [
@@ -502,11 +549,9 @@ def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str] | None]]:
     """
     if "accountingstorageenforce" not in seen.settings:
         return
-    of_partition = {item.name: item.qos for item in seen.partitions if item.qos}
     touched: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for job in seen.jobs:
-        names = {job.qos, *(of_partition.get(name, "") for name in job.partitions)}
-        for key in [*(("qos", name) for name in names), ("association", job.account)]:
+        for key in (("qos", job.qos), ("association", job.account)):
             if key[1]:
                 touched[key].append(job.full_id)
     known = {(row.of, row.name if row.of == "qos" else row.account) for row in seen.limits}

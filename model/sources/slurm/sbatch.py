@@ -86,6 +86,7 @@ def _guessed(option: str, value: str) -> str:
 def _association(instance: Instance, user: str) -> str:
     """Return the account of a user who has one association, "" if that is not known."""
     accounts = {item.account for item in instance.associations if user and item.user == user}
+    accounts |= {item.account for item in instance.slurm_limits if user and item.user == user}
     return accounts.pop() if len(accounts) == 1 else ""
 
 
@@ -458,8 +459,15 @@ def _job_of(
     _check_names(instance, seen, site, found)
     begin = _read(found, "begin", lambda text: _instant(instance, text))
     unknown: list[str] = []
-    project = project_of_new(instance, given, user, unknown)
-    rows, counted = rows_of_instance(instance), _as_limited(instance, seen, project)
+    rows = rows_of_instance(instance)
+    own = rows.association(
+        given.get("account", "") or _association(instance, user), user, seen.partitions[0]
+    )
+    by_default = own.values.get("defqos", "") if own and own.user else ""
+    project = project_of_new(
+        instance, {"qos": by_default, **given} if by_default else given, user, unknown
+    )
+    counted = _as_limited(instance, seen, project)
     most = rows.within_nodes(counted).size.max_nodes
     requested = requested_of(replace(seen, size=replace(seen.size, max_nodes=most)), site)
     omitted = [item.what for item in requested.omitted if not item.lifts]
@@ -491,7 +499,8 @@ def _job_of(
     if "nice" in given and ("priority" in given or default == instance.params.default_priority):
         omitted.append(f"--nice ({given['nice'] or 100})")
     omitted += unknown
-    omitted += left_of_limits(instance, counted, project)
+    others = [_submitted(instance, item) for item in instance.present_jobs]
+    omitted += left_of_limits(instance, counted, project, others, len(array or "1"))
     job = replace(
         job,
         priority=_read(found, "priority", int, default),
@@ -528,11 +537,22 @@ def _as_limited(instance: Instance, seen: SlurmJob, project: str) -> SlurmJob:
     size = with_default_memory(seen.size, seen.partitions, site_of(instance))
     queue = next((item for item in instance.queues if item.name == seen.partitions[0]), None)
     limit = seen.limit or (queue.run_limit if queue else None)  # without either MaxWall decides
+    limit = math.inf if limit == NO_RUN_LIMIT else limit
+    return _named_in(project, replace(seen, size=size, limit=limit))
+
+
+def _named_in(project: str, seen: SlurmJob) -> SlurmJob:
+    """Return a job with the account and the QOS of its project."""
     account, _, qos = project.partition("/")
     return replace(
-        seen, size=size, limit=math.inf if limit == NO_RUN_LIMIT else limit,
-        qos="" if qos == "none" else qos, account="" if account == "default" else account,
-    )  # fmt: skip
+        seen, qos="" if qos == "none" else qos, account="" if account == "default" else account
+    )
+
+
+def _submitted(instance: Instance, job: Job) -> SlurmJob:
+    """Return a running or a pending job as a record with what says which limits count for it."""
+    partitions = partitions_of(instance, job.queue)
+    return _named_in(job.project or "", SlurmJob(job.id, (), partitions=partitions, user=job.user))
 
 
 #: Number of slots of a host, and memory (MB) of a host or of a task, in a requirement.

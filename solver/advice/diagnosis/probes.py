@@ -646,17 +646,16 @@ def _of_limit(
     if key == "RESOURCE":
         resource, _, value = value.strip("[]").partition(",")
         what = f"{tres}=license/{resource.removeprefix('lic_')}"
-    limit = next(item for item in instance.limits if item.name == name)
-    whose = f"qos {owner}" if kind == "qos" else _association(limit, owner)
+    whose = f"qos {owner}" if kind == "qos" else _association(owner)
     setting = f"sacctmgr modify {whose} set {what}={value}"
     return replace(
         change, where="command of the administrator", setting=setting, now="", line="", command=""
     )
 
 
-def _association(limit: Limit, owner: str) -> str:
+def _association(owner: str) -> str:
     """Return text such as ``account physics`` or ``user where name=ann account=physics``."""
-    for user in () if limit.users is None else limit.users.names:
-        if owner.endswith(f"_{user}"):
-            return f"user where name={user} account={owner.removesuffix(f'_{user}')}"
-    return f"account {owner}"
+    account, *user = owner.split("/")
+    named = zip(("name", "partition"), user, strict=False)
+    text = "".join(f" {field}={name}" for field, name in named)
+    return f"user where{text} account={account}" if user else f"account {account}"
