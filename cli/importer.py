@@ -20,6 +20,7 @@ from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, re
 from .output import Written, keep_inputs
 from .panels import CommandGroup, PanelledCommand
 from .replay import POLICIES, known_policy, policies
+from .slurm_programs import slurm_files
 
 if TYPE_CHECKING:
     from ..model.formats.file_format import FileFormat, ReadOptions
@@ -574,6 +575,7 @@ app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
 app.command("snapshot", cls=PanelledCommand, hidden=True)(snapshot)  # `slotwise snapshot`
+app.command("slurm", cls=PanelledCommand)(slurm_files)
 for each in (lsf, events, acct):
     app.command(cls=PanelledCommand)(each)
 app.command(cls=PanelledCommand, rich_help_panel=STUDIES)(swf)

@@ -59,7 +59,6 @@ RENAMED: Final = {
 }
 #: Commands of earlier versions, and the words that stand for them.
 MOVED: Final = {
-    "import slurm": "snapshot --from DIR",
     "schema": "check --schema",
     "verify": "score --snapshot FILE --log LOG",
 }
@@ -316,14 +315,13 @@ class CommandGroup(TyperGroup):
 
     def _unknown(self, ctx: Any, name: str) -> InputError:
         group = _called(ctx)
-        whole = f"{group} {name}".strip()
-        if whole in MOVED:
-            return InputError(f"`slotwise {whole}` was renamed: use `slotwise {MOVED[whole]}`")
+        if not group and name in MOVED:
+            return InputError(f"`slotwise {name}` was renamed: use `slotwise {MOVED[name]}`")
         own = self.list_commands(ctx)
         elsewhere = [
-            other
-            for other, _ in commands_of(ctx.find_root().command, ctx.find_root())
-            if other.split()[-1] == name
+            whole
+            for whole, _ in commands_of(ctx.find_root().command, ctx.find_root())
+            if whole.split()[-1] == name
         ]
         hint = f": `slotwise {elsewhere[0]}`" if elsewhere else nearest(name, own)
         what = f"{group} has no command" if group else "there is no command"

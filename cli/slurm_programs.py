@@ -1,24 +1,56 @@
-"""What Slurm's programs printed, here or in files (``slotwise snapshot``), as an instance."""
+"""What Slurm's programs printed, here or in files (``slotwise import slurm``), as an instance."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError
 from ..model.omissions import Omission
+from .declare import command, option
 from .import_snapshot import parse_now, print_notes, with_contradictions
+from .output import Written, keep_inputs
 from .scheduler import Asking, Scheduler, output_of
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.sources.lsf_state.values import Text
     from ..model.sources.slurm.seen import SlurmState
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmListings:
+    """Files with the output of Slurm's commands, and the time of the output."""
+
+    folder: Path = option(
+        ..., "Folder with the output of Slurm's commands, in files of any name.", "--from"
+    )
+    now: str | None = option(
+        None,
+        "When the commands ran, ISO 8601 with zone. Default: from the records, in UTC.",
+        metavar="STAMP",
+    )
+
+
+@command
+def slurm_files(listings: SlurmListings, written: Written) -> None:
+    """Turn the output of Slurm's squeue, sinfo, scontrol, sacctmgr and sshare into an instance.
+
+    Each file is JSON or text as printed by the command: squeue --json (or scontrol show job -d
+    -o), scontrol show node, partition, config, reservation, licenses and assoc_mgr, sacctmgr -P
+    show qos and assoc, sshare -a -l -P, sprio -l, sdiag. Rules that no method takes into account
+    are named, with the jobs that they affect.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    made = instance_of_folder(listings.folder, listings.now)
+    keep_inputs(written.output, sorted(filter(Path.is_file, listings.folder.glob("*"))))
+    written.write(made)
 
 
 def instance_of_folder(folder: Path, now: str | None) -> Instance:
@@ -139,8 +171,8 @@ SLURM = Scheduler(
     ("squeue", "scontrol"),
     tuple(dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)),
     "add Slurm's directory of programs, or run the commands where they are and take "
-    "`slotwise snapshot --from DIR`",
+    "`slotwise import slurm`",
     "Run it where squeue works (slurmctld up, slurm.conf or SLURM_CONF found), or give the files "
-    "of `slotwise snapshot --from DIR`.",
+    "of `slotwise import slurm`.",
     slurm_now,
 )

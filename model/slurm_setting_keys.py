@@ -108,7 +108,7 @@ def _of_one_key(key: str, value: str) -> tuple[str, str]:
     if last in _AS_READ:
         raise ValueError(
             f"{key} determines how listings are read: change it in the listings and run "
-            f"`slotwise snapshot` again"
+            f"`slotwise import slurm` again"
         )
     known = {theirs.lower(): ours for ours, theirs in PARTITION_KEYS.items()}
     if not dot and last in (*known, *_TIMES):

@@ -92,7 +92,7 @@ LINES = (
     f"import events {LSF}/lsb.events --keep-going",
     f"import acct {ACCT}",
     "import swf LOG --policy easy --at 10000",
-    f"snapshot --from {SLURM}",
+    f"import slurm --from {SLURM}",
     "import pool POOL",
 )
 #: What PYTHONPATH is; None: it is not set.

@@ -115,7 +115,7 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             ("solve", "x.yaml", "--milp"),
             "solve has no option --milp (did you mean '--method milp'?)",
         ),
-        (("snapshot", "--form", "x"), "snapshot has no option --form (did you mean"),
+        (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
         (
             ("compare", "a.yaml", "job1", "job2"),
             "compare accepts no further argument job1 job2: a job is given as --job job1 "
@@ -134,8 +134,8 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             "there is no command 'explian' (did you mean 'explain'?) (`slotwise --help`",
         ),
         (
-            ("import", "evnets"),
-            "import has no command 'evnets' (did you mean 'events'?) (`slotwise im",
+            ("import", "slrum"),
+            "import has no command 'slrum' (did you mean 'slurm'?) (`slotwise im",
         ),
         (("import", "compare"), "import has no command 'compare': `slotwise compare` (`slotwise"),
         (("schema", "x", "-h"), "`slotwise schema` was renamed: use `slotwise check --schema`"),
@@ -143,10 +143,7 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             ("verify", "a", "b"),
             "`slotwise verify` was renamed: use `slotwise score --snapshot FILE --log LOG`",
         ),
-        (
-            ("import", "slurm", "--from", "x"),
-            "`slotwise import slurm` was renamed: use `slotwise snapshot --from DIR`",
-        ),
+        (("slurm", "x"), "there is no command 'slurm': `slotwise import slurm` (`slotwise --help`"),
         (("--debug", "x\x1b[31m"), "there is no command 'x"),
     ],
 )

@@ -134,7 +134,7 @@ COMMANDS = {
         *("import", "snapshot", "--bjobs", f"{LSF}/bjobs-running-two-hosts.json"),
         *("--bhosts", f"{LSF}/bhosts.json", "--bqueues", f"{LSF}/bqueues.json"),
     ],
-    "import slurm": ["snapshot", "--from", str(DATA / "slurm" / "live")],
+    "import slurm": ["import", "slurm", "--from", str(DATA / "slurm" / "live")],
     "snapshot": ["snapshot"],
     "compare": ["compare", HEADLINE],
     "replay": ["replay", "LOG"],

@@ -87,7 +87,7 @@ READERS: dict[str, str] = {
     "snapshot topology": f"snapshot {JOBS} {HOSTS} --topology IN",
     "snapshot aps": f"snapshot {JOBS} {HOSTS} --aps IN",
     "snapshot folder": "snapshot --from IN",
-    "import slurm folder": "snapshot --from IN",
+    "import slurm folder": "import slurm --from IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",
     "import events files": "import events IN",

@@ -46,7 +46,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
         b"format: ",
     ),
     "import slurm --output": (
-        f"snapshot --from {LSF.parent}/slurm/live --output OUT",
+        f"import slurm --from {LSF.parent}/slurm/live --output OUT",
         b"format: ",
     ),
     "import lsf --output": ("import lsf CONF --output OUT", b"format: "),

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.behaviour("SLU-01")
 
 SQUEUE = "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
 SINFO = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\nmain*  up 2-00:00:00  1  mix n2\n"
+BJOBS = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
 SACCT = {"jobs": [{"job_id": 7, "state": {"current": "COMPLETED"}}]}
 
 
@@ -40,6 +41,7 @@ def folder_of(target: Path, *names: str) -> Path:
         (".hidden", b"x\n", "not the output of a known command"),
         ("other.json", b'{"statistics": {}}', "not the output of a known command"),
         ("sacct.json", json.dumps(SACCT).encode(), "not the output of a known command"),
+        ("bjobs.txt", BJOBS.encode(), "not the output of a known command"),
         ("empty.txt", b"", "empty"),
         ("blank.txt", b" \n\n", "empty"),
         ("core.bin", b"\x7fELF\0\1\xff\xfe\0", "not a text file"),
@@ -57,7 +59,7 @@ def test_a_file_that_is_not_read_is_named(
 ) -> None:
     folder = folder_of(tmp_path / "all")
     out, again = tmp_path / "out.yaml", tmp_path / "again.yaml"
-    words = ["snapshot", "--from", str(folder), "-o"]
+    words = ["import", "slurm", "--from", str(folder), "-o"]
     assert CliRunner().invoke(app, [*words, str(out)]).exit_code == 0
     (folder / name).write_bytes(content)
     made = CliRunner().invoke(app, [*words, str(again)])
@@ -97,7 +99,7 @@ def test_records_that_only_an_ignored_listing_has_are_named(kind: str, tmp_path:
         )
         expected = "nodes n9 are in z.txt, which is not read, and not in "
     out = tmp_path / "out.yaml"
-    made = CliRunner().invoke(app, ["snapshot", "--from", str(folder), "-o", str(out)])
+    made = CliRunner().invoke(app, ["import", "slurm", "--from", str(folder), "-o", str(out)])
     assert expected in " ".join(made.stderr.split())
     touched = [item for item in load(out).omissions if expected in item.what]
     assert [item.jobs for item in touched] == [None]  # any job, as none knows what is in use

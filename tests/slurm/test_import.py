@@ -412,7 +412,7 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
 def test_bad_input_has_a_place(file: str, content: str, message: str, tmp_path: Path) -> None:
     for name, text in {**texts_of("live"), file: content}.items():
         (tmp_path / name).write_text(text)
-    code, said = run("snapshot", "--from", tmp_path)
+    code, said = run("import", "slurm", "--from", tmp_path)
     assert code == 2
     assert message in said
     assert file in said
@@ -429,7 +429,7 @@ def test_partitions_that_only_nodes_name_have_a_default() -> None:
 
 def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "squeue.json").write_text(texts_of("live")["squeue.json"])
-    code, said = run("snapshot", "--from", tmp_path)
+    code, said = run("import", "slurm", "--from", tmp_path)
     assert code == 2
     assert "scontrol show node" in said
 

@@ -116,7 +116,7 @@ def test_a_job_beyond_a_limit_of_each_job_is_not_proved(
 def test_it_survives_saving(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
     saved = tmp_path / "site.yaml"
-    run("snapshot", "--from", folder, "-o", saved)
+    run("import", "slurm", "--from", folder, "-o", saved)
     for line in ("-n6 --mem=1", "-n7 --mem=1"):
         assert told(saved, line) == told(folder, line)
     assert not told(saved, "-n7 --mem=1")[0]
@@ -287,7 +287,7 @@ def test_a_limit_of_an_instance_that_is_none_is_one_line(
     """It was exit 70, or the limit was silently no limit."""
     saved = tmp_path / "site.yaml"
     source = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
-    run("snapshot", "--from", source, "-o", saved)
+    run("import", "slurm", "--from", source, "-o", saved)
     text = saved.read_text().replace("maxtres: cpu=6", f"{column}: '{cell}'")
     assert cell in text
     saved.write_text(text)
@@ -301,7 +301,7 @@ def test_a_limit_of_an_instance_that_is_none_is_one_line(
 def test_columns_of_an_instance_may_have_the_letters_of_slurm(tmp_path: Path) -> None:
     saved = tmp_path / "site.yaml"
     source = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
-    run("snapshot", "--from", source, "-o", saved)
+    run("import", "slurm", "--from", source, "-o", saved)
     saved.write_text(saved.read_text().replace("maxtres: cpu=6", "MaxTRES: cpu=6"))
     assert told(saved, "-n6 --mem=1 -q normal -A lab")[0]
     assert not told(saved, "-n7 --mem=1 -q normal -A lab")[0]
@@ -397,7 +397,7 @@ def test_memory_beyond_the_maximum_is_not_proved(
     )
     path = folder / f"{name}.txt"
     path.write_text(path.read_text().replace(old, new, 1))
-    run("snapshot", "--from", folder, "-o", saved)
+    run("import", "slurm", "--from", folder, "-o", saved)
     for line in within:
         assert told(saved, f"-n1 {line} -q normal -A lab") == (True, ""), line
     for line in beyond:

@@ -52,7 +52,7 @@ def slurm_snapshot(now: datetime, texts: Mapping[str, str]) -> Instance:
         printed.mkdir()
         for name, text in texts.items():
             (printed / name).write_text(text, encoding="utf-8")
-        command = ["snapshot", "--from", str(printed), "--now", now.isoformat()]
+        command = ["import", "slurm", "--from", str(printed), "--now", now.isoformat()]
         done = CliRunner().invoke(app, [*command, "-o", str(made)], catch_exceptions=False)
         sys.stderr.write(done.stderr)
         return load(made)
