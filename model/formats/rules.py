@@ -72,7 +72,7 @@ class _DefinedNames:
             "resource": resources.names() - ALIASES.keys(),
         }
         for kind, known in (
-            (USER, _known_users(instance)),
+            (USER, known_users(instance) if instance.users or instance.groups else ()),
             ("application profile", self.names["application"]),
         ):
             if known:
@@ -186,16 +186,12 @@ def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[
         yield Finding((*place, "RESOURCE_RESERVE"), message, warning=True)
 
 
-def _known_users(instance: Instance) -> set[str]:
-    """Return all users and groups that the instance names outside of shares; empty if none."""
-    if not instance.users and not instance.groups:
-        return set()
-    known = {user.name.removesuffix("@") for user in instance.users}
+def known_users(instance: Instance) -> set[str]:
+    """Return all users and groups that the instance names outside of shares."""
+    known = {*(user.name.removesuffix("@") for user in instance.users)}
     for group in instance.groups:
         known.update((group.name, *(member.removeprefix("~") for member in group.members)))
-    known.update(item.job.user for item in instance.running)
-    known.update(job.user for job in (*instance.pending, *instance.future))
-    return known
+    return known.union(job.user for job in instance.jobs)
 
 
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:

@@ -121,9 +121,16 @@ def with_rejections(instance: Instance, job: Job, quiet: Iterable[str], count: i
     """
     known = {item.what for item in instance.omissions if not OPTIONS.isdisjoint(item.resources)}
     found = [text for text in job.unheeded if text not in known]
-    found += [item.what for item in _rejecting(instance, job, quiet)]
-    found += _beyond_pending(instance, job, count)
+    found += rejections(instance, job, quiet, count)
     return replace(job, unheeded=tuple(dict.fromkeys(found)))
+
+
+def rejections(
+    instance: Instance, job: Job, quiet: Iterable[str] = (), count: int = 1
+) -> list[str]:
+    """Return what LSF may reject a job for; the arguments are those of :func:`with_rejections`."""
+    found = [item.what for item in _rejecting(instance, job, quiet)]
+    return [*found, *_beyond_pending(instance, job, count)]
 
 
 def without_effect(instance: Instance, job: Job, quiet: Iterable[str]) -> tuple[str, ...]:
@@ -155,6 +162,8 @@ def _beyond_pending(instance: Instance, job: Job, count: int) -> Iterator[str]:
     for entry, alone in entries_of(instance.users, job.user, groups):
         limited.append((entry, f" of {entry.name}", job.user if alone else entry.name))
     for item, of, name in limited:
+        if item.max_pend_jobs is None and item.max_pend_slots is None:
+            continue
         whose = (one for one in instance.pending if not name or groups.includes(name, one.user))
         waiting = [one.slots for one in whose]
         for key, most, pending, more in (

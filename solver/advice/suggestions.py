@@ -11,7 +11,7 @@ from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import MINUTE, AsData, duration_text
 from ...model.duration import expected_duration, expected_finish, granted_run_limit, two_cycles
 from ...model.errors import InputError
-from ...model.formats.submit import refusals
+from ...model.formats.submit import refusals, rejections
 from ...model.gpu_request import gpu_options
 from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
@@ -168,7 +168,10 @@ def limit_text(seconds: int) -> str:
 def refusal(instance: Instance, edited: Job, job: Job) -> str:
     """Return why a pending job may not be changed so, "" if it may."""
     edited, beyond = limited(instance, job, edited)
-    return next(refusals(instance, edited), beyond) or cut_short(instance, edited, job.queue)
+    now, then = (rejections(instance, item) for item in (job, edited))
+    perhaps = "; ".join(text for text in then if text not in now)
+    refused = next(refusals(instance, edited), beyond) or perhaps
+    return refused or cut_short(instance, edited, job.queue)
 
 
 def cut_short(instance: Instance, job: Job, queue: str) -> str:

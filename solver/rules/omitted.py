@@ -678,14 +678,7 @@ class Scopes:
         """Return whether a name matches a user; an undefined name may be a group of an external
         program.
         """
-        for name in names:
-            if name in self._groups:
-                members = self._groups.by_name[name].members
-                if not members or self._groups.contains_user(name, user):
-                    return True
-            elif name == user or name not in self._users:
-                return True
-        return False
+        return any(name not in self._users or self._groups.includes(name, user) for name in names)
 
     def _may_use(self, names: Iterable[str], job: Job) -> bool:
         found = [self.instance.cluster.expand(name) for name in names]
@@ -736,9 +729,11 @@ class Scopes:
 
     @cached_property
     def _users(self) -> frozenset[str]:
-        """Return the users that the instance defines."""
-        jobs = self.instance.present_jobs
-        return frozenset(job.user for job in jobs) | {item.name for item in self.instance.users}
+        """Return the users that the instance defines, and the groups with known members."""
+        groups, users = self._groups.by_name, self.instance.users
+        named = {*groups, *(item.name for item in users)}
+        named -= {name for name, group in groups.items() if not group.members}
+        return frozenset(named.union(job.user for job in self.instance.present_jobs))
 
     @cached_property
     def _running_on(self) -> dict[str, Iterable[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lsf.lab import write
-from slotwise import Choices, Job, ask, load
+from slotwise import Choices, Job, ask, explain, load
 from slotwise.cli.main import app
 from slotwise.model.configuration import Queue
 from slotwise.model.formats.lsf.params import CHANGES_ANSWERS, lsf_keys
@@ -224,3 +224,17 @@ def test_an_alternative_and_a_job_in_memory_are_rejected_alike(tmp_path: Path) -
             instance, f"-q {queue} -n 3", choices=Choices(queue=(other,)), method="optimal"
         )
         assert [item.proved for item in answer.alternatives] == [not is_proved]
+
+
+def test_no_move_is_suggested_to_a_queue_that_may_reject_the_job(tmp_path: Path) -> None:
+    """`explain` said that a job of 1 slot starts now in queue r, which accepts 2 or 4 slots."""
+    source = Path(site(tmp_path))
+    full = "running:\n  - {id: r, queue: q, slots: 4, start: 0, run_limit: 1h, allocation: HOSTS}\n"
+    text = source.read_text().replace(", begin: 2d", "")
+    source.write_text(text + full.replace("HOSTS", "4*hostA"))
+    conf = tmp_path / "conf" / "lsb.queues"
+    queues = QUEUES.replace("NAME = q\n", "NAME = q\nQJOB_LIMIT = 4\n")
+    conf.write_text(queues + "Begin Queue\nQUEUE_NAME = s\nRUNLIMIT = 60\nEnd Queue\n")
+    found = [item.change for item in explain(load(source), "3").suggestions]
+    assert "in queue s" in found
+    assert "in queue r" not in found

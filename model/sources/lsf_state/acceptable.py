@@ -12,7 +12,7 @@ from ...duration import expected_finish, within_queue_limit
 from ...errors import InputError, Problem
 from ...formats import from_document, to_document
 from ...formats.document import Finding, path_text
-from ...formats.rules import rule_findings
+from ...formats.rules import known_users, rule_findings
 from ...instance import Instance
 from ...job import Job
 from ...resreq import Vocabulary, heeded_part, readable, requirement_options
@@ -260,12 +260,9 @@ class _Mended:
 
 def _strangers(instance: Instance, name: str) -> str:
     """Return the names in USERS of a queue that nothing else defines."""
-    known = {"all", *(job.user for job in instance.jobs)}
-    known.update(user.name.removesuffix("@") for user in instance.users)
-    for group in instance.groups:
-        if not group.members:
-            continue  # A program of the site (egroup) names them.
-        known.update((group.name, *(member.removeprefix("~") for member in group.members)))
+    # A program of the site (egroup) names the members of a group without any.
+    external = {group.name for group in instance.groups if not group.members}
+    known = {"all", *known_users(instance)} - external
     words = next((queue.users for queue in instance.queues if queue.name == name), ())
     plain = (word.removeprefix("~").removesuffix("/") for word in words)
     return ", ".join(dict.fromkeys(word for word in plain if word not in known))
