@@ -422,6 +422,20 @@ def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
     return found
 
 
+def with_running_limits(
+    running: Iterable[RunningJob], pending: Iterable[Job]
+) -> tuple[RunningJob, ...]:
+    """Return the running jobs with the limits of their arrays, which pending elements may have."""
+    running = tuple(running)
+    most = running_limits((*pending, *(item.job for item in running)))
+    return tuple(
+        item
+        if item.job.array_limit == (limit := most.get(item.job.array_id or ""))
+        else replace(item, job=replace(item.job, array_limit=limit))
+        for item in running
+    )
+
+
 def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
     """Return the elements of an array: copies of `job` with ids such as ``101[3]``.
 

@@ -161,7 +161,7 @@ CLOCK_SKEW = 300
 SKEWED = "starts before the submission, and ends before the start, were moved to it (clocks differ)"
 #: The last second that can be written as a date in every zone.
 LAST_SECOND = 253_400_000_000
-_MULTIPLE = re.compile(r"(\d{1,9})\*(.+)")
+_MULTIPLE = re.compile(r"([1-9]\d{0,8})\*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +444,7 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     from_host = fields.text("fromHost")
     fields.skip("cwd", "inFile", "outFile", "errFile", "jobFile")
     fields.skip(*["askedHosts"] * fields.count("numAskedHosts"))
-    hosts = _hosts([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
+    hosts = slots_by_host([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
     status = fields.known("jStatus", fields.whole, 0)
     fields.known("hostFactor", fields.number, 0.0)
     fields.skip("jobName", "command")
@@ -614,7 +614,8 @@ def _id(number: int, index: int, seen: dict[str, int]) -> str:
     return name if seen[name] == 1 else f"{name}#{seen[name]}"
 
 
-def _hosts(names: list[str]) -> dict[str, int]:
+def slots_by_host(names: Iterable[str]) -> dict[str, int]:
+    """Return the number of slots by host of names such as ``hostA`` and ``4*hostB``."""
     hosts: dict[str, int] = {}
     for name in names:
         found = _MULTIPLE.fullmatch(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, overload
 
 import numpy as np
@@ -78,14 +78,9 @@ class SlotsInUse:
             yield name, max(int(used.max()), int(slots.max()))
 
 
-_WHOLE = (
-    *("submit", "begin", "start", "end", "slots", "max_slots", "run_limit", "status"),
-    "deadline",
-)
-_TEXTS = (
-    *("user", "queue", "project", "res_req", "application", "charged", "from_host"),
-    "license_project",
-)
+#: Fields by the kind of their column.
+_WHOLE = tuple(item.name for item in fields(FinishedJob) if item.type in ("int", "int | None"))
+_TEXTS = tuple(item.name for item in fields(FinishedJob) if item.type == "str")[1:]
 _NO_LIMIT = -1
 
 

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
-from operator import attrgetter
 from time import monotonic
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from ...model.absolute_priority import StatedPriority
 from ...model.display import data_of
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
-from ...model.job import Job, array_of, running_limits
+from ...model.job import Job, array_of, with_running_limits
 from ...model.omissions import Omission
 from ...model.plan import (
     NOT_EXAMINED,
@@ -259,7 +258,10 @@ class WhatIfPlanner:
         if method not in METHODS:
             raise UnknownNameError.among("method", method, METHODS)
         check_margin(margin)
-        self.instance = _with_array_limits(instance)
+        # A part of the instance without the pending elements of an array keeps its limit.
+        running = with_running_limits(instance.running, instance.pending)
+        same = running == instance.running
+        self.instance = instance if same else replace(instance, running=running)
         self.method = method
         self.margin = margin
         self.effort = effort
@@ -787,26 +789,6 @@ def earliest_demand(view: PlanView, demands: Sequence[Demand], job: Job) -> Dema
         return math.inf if start is None else start.time
 
     return replace(min(demands, key=when), job=job)
-
-
-def _with_array_limits(instance: Instance) -> Instance:
-    """Return the instance with the limit of each array at its running elements too.
-
-    A part of the instance without the pending elements of an array keeps the limit so.
-    """
-    running = [item.job for item in instance.running]
-    limits = running_limits((*instance.pending, *running))
-    if not limits and {None}.issuperset(map(attrgetter("array_limit"), running)):
-        return instance
-    if all(job.array_limit == limits.get(job.array_id or "") for job in running):
-        return instance
-    return replace(
-        instance,
-        running=tuple(
-            replace(item, job=replace(item.job, array_limit=limits.get(item.job.array_id or "")))
-            for item in instance.running
-        ),
-    )
 
 
 def _when(answer: StartAnswer) -> float:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ...formats.reading import refuse_other
-from ..acct import HAS_POST_EXEC, Fields, of_lava, split
+from ...job import LARGEST_INDEX, TooManyElements, parse_array
+from ..acct import HAS_POST_EXEC, Fields, of_lava, slots_by_host, split
 from ..log_lines import BadRecords, log_lines, malformed
 from .bjobs import SeenJob
 from .values import requirement
@@ -28,14 +29,10 @@ _HAS_JOB_NAME, _HAS_QUEUE, _HAS_HOSTS, _EXCLUSIVE = 0x01, 0x02, 0x04, 0x40
 _HAS_RES_REQ, _INTERACTIVE = 0x40000, 0x4000000
 #: Bit of options2: bsub -K, after which the family of Lava writes a port.
 _BLOCKS = 0x04
-#: Elements that one job array may have.
-MAX_ELEMENTS = 100_000
 #: A bmod that says nothing about -n has a number like this, or 0.
 _ANY_NUMBER = 2**30
 #: In place of a time: bmod takes it away (-bn, -tn).
 _TAKEN_AWAY = -2
-_ARRAY = re.compile(r"\[([\d\s,:-]+)\](?:%\d+)?$")
-_INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,22 +310,12 @@ def _last_projects(fields: Fields) -> tuple[str, str]:
 
 def _elements(job_name: str) -> tuple[int, ...]:
     """Return indices of ``name[1-10:2,20]``; () for a name without them."""
-    found = _ARRAY.search(job_name)
-    if found is None:
-        return ()
-    indices: list[int] = []
-    for part in found[1].split(","):
-        match = _INDEX.fullmatch(part.strip())
-        if match is None:
-            return ()  # A name that happens to end in brackets.
-        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
-        count = (last - first) // step + 1 if step else 0
-        if count < 1 or len(indices) + count > MAX_ELEMENTS:
-            raise ValueError(
-                f"job array {found[0]} must have 1 to {MAX_ELEMENTS:,} elements, such as [1-10]"
-            )
-        indices += range(first, last + 1, step)
-    return tuple(dict.fromkeys(indices))
+    try:
+        return tuple(parse_array(job_name, LARGEST_INDEX)[1] or ())
+    except TooManyElements:
+        raise
+    except ValueError:
+        return ()  # A name that happens to end in brackets.
 
 
 def _start(name: str, fields: Fields) -> LogRecord:
@@ -345,14 +332,7 @@ def _start(name: str, fields: Fields) -> LogRecord:
 
 
 def _hosts(fields: Fields, count: str, name: str) -> dict[str, int]:
-    hosts: dict[str, int] = {}
-    for _ in range(fields.count(count)):
-        word = fields.text(name)
-        number, star, host = word.partition("*")
-        many = star and re.fullmatch(r"[1-9]\d{0,8}", number)
-        slots, host = (int(number), host) if many else (1, word)
-        hosts[host] = hosts.get(host, 0) + slots
-    return hosts
+    return slots_by_host([fields.text(name) for _ in range(fields.count(count))])
 
 
 def _status(name: str, fields: Fields) -> LogRecord:
