@@ -710,11 +710,7 @@ def _scope(facts: Facts, scope: Scope | None, value: str, attribute: str) -> fro
     """
     if scope is None:
         return None
-    named = frozenset[str]()
-    for name in scope.names:
-        named |= facts.everyone(attribute) if name == "all" else facts.members(name)
-    for name in scope.excluded:
-        named -= facts.members(name)
+    named = facts.named(scope, attribute)
     if not scope.each:
         return named
     return frozenset({value}) & named

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...model.cluster import BUILTIN_AMOUNTS, ComputeUnit, Host, SharedResource
 from ...model.compact import no_collection, objects_of
-from ...model.configuration import Queue
+from ...model.configuration import Queue, Scope
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
@@ -212,6 +212,7 @@ class _FactsFound:
 
     expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     members: dict[str, frozenset[str]] = field(default_factory=dict)
+    named: dict[tuple[Scope, str], frozenset[str]] = field(default_factory=dict)
     everyone: dict[str, frozenset[str]] = field(default_factory=dict)
     alike: dict[tuple[str, ...], list[Holding]] = field(default_factory=dict)
     reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
@@ -583,6 +584,20 @@ class Facts:
             for other in [one[1:] for one in excepted if one.startswith("~")]:
                 self._found.members[name] -= self.members(other)
         return self._found.members[name]
+
+    def named(self, scope: Scope, attribute: str) -> frozenset[str]:
+        """Return all users, queues or projects that a scope covers, ``all`` being those of jobs."""
+        if (scope, attribute) not in self._found.named:
+            named = frozenset[str]().union(
+                *(
+                    self.everyone(attribute) if name == "all" else self.members(name)
+                    for name in scope.names
+                )
+            )
+            self._found.named[scope, attribute] = named.difference(
+                *map(self.members, scope.excluded)
+            )
+        return self._found.named[scope, attribute]
 
 
 def _not_open(holding: Holding, asked: Requirement, chosen: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
+import itertools
 import json
 import pickle
 import re
@@ -19,6 +21,8 @@ import slotwise as sw
 
 HEADLINE = sw.load(sw.example("headline"))
 JOINT = sw.load(sw.example("joint-wins"))
+#: The ids of its jobs are numbers.
+TUTORIAL = sw.load(sw.example("tutorial"))
 #: Names that are no objects of ours but types for annotations.
 TYPES = {"Change", "Method", "ObjectiveName", "OnProgress", "Reservation", "Status"}
 
@@ -283,13 +287,12 @@ def test_a_job_in_memory_is_asked_about_like_a_line() -> None:
 @cache
 def tables() -> dict[str, Any]:
     """Every answer with rows, of a cluster with ids that are numbers."""
-    here = sw.load(sw.example("site"))
     return {
-        "plan": sw.plan(here, "greedy"),
-        "simulation": sw.simulate(here, until="1h"),
-        "comparison": sw.compare(here, effort=0.1),
-        "outlook": sw.outlook(here, effort=0.1),
-        "diagnosis": sw.diagnose(here, jobs=201),
+        "plan": sw.plan(TUTORIAL, "greedy"),
+        "simulation": sw.simulate(TUTORIAL, until="1h"),
+        "comparison": sw.compare(TUTORIAL, effort=0.1),
+        "outlook": sw.outlook(TUTORIAL, effort=0.1),
+        "diagnosis": sw.diagnose(TUTORIAL, jobs=110),
     }
 
 
@@ -306,49 +309,50 @@ def test_an_answer_with_rows_is_a_table_by_id(name: str) -> None:
     stamps = [each for each in frame if each.removesuffix("_time") in {*frame} - {each}]
     assert stamps
     assert {frame[each].dtype.kind for each in stamps} == {"M"}
-    for job in ("201", 201, np.int64(201)):
+    for job in ("110", 110, np.int64(110)):
         assert job in found
         assert found[job] == found.get(job)
-        assert found[job].job == "201"
+        assert found[job].job == "110"
     assert 999 not in found
     assert found.get("999") is None
     with pytest.raises(sw.UnknownNameError, match="'999'"):
         found[999]
-    for wrong in (2.5, True, None, ["201"]):
+    for wrong in (2.5, True, None, ["110"]):
         assert wrong not in found
         with pytest.raises(sw.InputError, match="must be the id of a job, such as '201' or 201"):
             found[wrong]
 
 
 def test_ids_of_calls_may_be_numbers() -> None:
-    here = sw.load(sw.example("site"))
-    assert sw.explain(here, 201).answer.job.id == "201"
-    for jobs in ("201", 201, [201], ("201",), np.array([201])):
-        assert [item.job for item in sw.diagnose(here, jobs=jobs)] == ["201"]
+    assert sw.explain(TUTORIAL, 110).answer.job.id == "110"
+    for jobs in ("110", 110, [110], ("110",), np.array([110])):
+        assert [item.job for item in sw.diagnose(TUTORIAL, jobs=jobs)] == ["110"]
     with pytest.raises(sw.InputError, match="line: must be a string such as 'bsub -n 8'"):
-        sw.ask(here, ["bsub", "-n", "8"])  # type: ignore[arg-type]
+        sw.ask(TUTORIAL, ["bsub", "-n", "8"])  # type: ignore[arg-type]
     for wrong in (None, 2.5, [None]):
         with pytest.raises(sw.InputError, match="must be the id of a job"):
-            sw.diagnose(here, jobs=wrong)  # type: ignore[arg-type]
+            sw.diagnose(TUTORIAL, jobs=wrong)  # type: ignore[arg-type]
     with pytest.raises(sw.InputError, match="must be the id of a job"):
-        sw.explain(here, None)  # type: ignore[arg-type]
-    planner = sw.Planner(here)
-    planner.cancel(201)
-    planner.end(next(run.job.id for run in here.running if run.job.id.isdecimal()))
-    assert "201" not in planner.plan()
+        sw.explain(TUTORIAL, None)  # type: ignore[arg-type]
+    planner = sw.Planner(TUTORIAL)
+    planner.cancel(110)
+    planner.end(next(run.job.id for run in TUTORIAL.running if run.job.id.isdecimal()))
+    assert "110" not in planner.plan()
 
 
 LOG = Path(__file__).parents[1] / "data" / "traces" / "KTH-SP2.swf.gz"
 
 
-def test_a_repr_is_a_line() -> None:
+def test_a_repr_is_a_line(tmp_path: Path) -> None:
     for name in ("instance", "plan", "comparison", "explanation", "answer", "simulation"):
         assert re.fullmatch(r"<\w+ [^\n]{1,150}>", repr(results()[name]))
-    here = sw.load(sw.example("site"))
-    log = sw.read_log(LOG)
+    with gzip.open(LOG, "rt") as whole:
+        short = tmp_path / "short.swf"
+        short.write_text("".join(itertools.islice(whole, 1000)))
+    log = sw.read_log(short)
     replays = sw.replay(log, policy=["fcfs", "easy"], until="1d")
-    large = [log, replays, replays["easy"], here.cluster, sw.read_history(LOG, here)]
-    for found in (*tables().values(), *large, sw.forecast(here, LOG, samples=2)):
+    large = [log, replays, replays["easy"], TUTORIAL.cluster, sw.read_history(short, TUTORIAL)]
+    for found in (*tables().values(), *large, sw.forecast(TUTORIAL, short, samples=2)):
         assert re.fullmatch(r"<\w+ [^\n]{1,150}>", repr(found))
 
 

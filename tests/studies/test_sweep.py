@@ -48,7 +48,7 @@ seeds: [1, 2]
 
 
 def study_file(folder: Path, text: str = STUDY, **how: int) -> Path:
-    site_file(folder, **({"weeks": 3, "each": 15} | how))
+    site_file(folder, **({"weeks": 2, "each": 10} | how))
     file = folder / "study.yaml"
     file.write_text(text, encoding="utf-8")
     return file
@@ -123,7 +123,7 @@ def test_what_is_asked_anew_is_computed_and_nothing_else(tmp_path: Path, whole: 
     study.write_text(STUDY.replace("[1, 2]", "[1, 2, 3]"), encoding="utf-8")
     assert "24 of 36 cells are already in" in sweep(study).stderr
     # Another site is another question.
-    site_file(tmp_path, weeks=2, each=15)
+    site_file(tmp_path, weeks=1, each=10)
     assert "18 of 36 cells are already in" in sweep(study).stderr
 
 
@@ -193,7 +193,7 @@ SLOW = STUDY.replace(
 
 def slow_study(folder: Path) -> Path:
     """12 cells, six of which take a while: with fairshare no cycle is left out."""
-    return study_file(folder, SLOW.replace("[1]", "[120, 121]"), weeks=2, each=15)
+    return study_file(folder, SLOW.replace("[1]", "[240, 241]"), weeks=2, each=15)
 
 
 def _wait_for(folder: Path, cells: int, process: subprocess.Popen[str]) -> None:
@@ -261,7 +261,7 @@ def test_a_task_that_kills_its_process_is_given_up_and_no_other(tmp_path: Path) 
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
     ) as found:
         yield found
 

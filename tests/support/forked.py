@@ -24,7 +24,11 @@ from slotwise.cli import start
 from slotwise.cli.main import app
 
 # What most commands load and make when they first run, so that no child has to.
-for module in ("cli.report.command", "solver.outlook.outlook", "model.sources.registry"):
+for module in (
+    *("cli.report.command", "cli.views", "model.sources.registry", "solver.outlook.outlook"),
+    *("model.sources.lsf_state.folder", "model.sources.slurm.folder"),
+    *("solver.optimal.joint_placement", "solver.plausibility.consistency"),
+):
     importlib.import_module(f"slotwise.{module}")
 typer.main.get_command(app)
 sw.simulate(sw.load(sw.example("headline")))
