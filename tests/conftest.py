@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import typer.main
 import typer.testing
+import yaml
 from cpu_seconds import CpuSeconds
 from hypothesis_profiles import register_profiles
 from sampling import SAMPLING
@@ -33,6 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The tree of commands is made once: making it takes longer than most commands.
 typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)  # noqa: SLF001
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # for yaml.safe_load
 
 register_profiles()
 

@@ -31,8 +31,8 @@ WORDS: dict[tuple[str, ...], tuple[list[str], list[str]]] = {
     ("show",): (["bjobs"], []),
     ("top",): (["--once"], []),
     ("serve",): (["--port", "0", "--for", "1s"], []),
-    ("whatif",): (["--vary", "reservation=none,greedy"], []),
-    ("report",): (["-o", "page.html"], []),
+    ("whatif",): (["--vary", "reservation=none,greedy", "--workers", "1"], []),
+    ("report",): (["-o", "page.html"], ["--effort", "0.1"]),
     ("simulate",): (["--until", "2h"], []),
     ("forecast",): (["--samples", "5", "--history", str(LOG)], []),
 }

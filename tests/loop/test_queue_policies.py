@@ -189,7 +189,7 @@ def test_forecasts_run_the_queue_by_the_policy() -> None:
     """A backtest of the order of arrival answers as one of EASY; another order otherwise."""
     log = synthetic(300, 16, load=1.2)
     found = {
-        name: backtest(Replayed.of(replay(log, policy=policy, procs=16)), jobs=12, samples=5)
+        name: backtest(Replayed.of(replay(log, policy=policy, procs=16)), jobs=8, samples=3)
         for name, policy in (("own", ByArrival()), ("easy", "easy"), ("saf", "saf"))
     }
     assert found["own"].quantiles.tolist() == found["easy"].quantiles.tolist()

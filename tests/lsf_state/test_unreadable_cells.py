@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from printed_listings import snapshot
+from sampling import SAMPLING
 from slotwise import InputError, Instance, to_document
 from slotwise.solver.planning import plan
 
@@ -247,12 +248,14 @@ LISTINGS: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize("listing", LISTINGS)
 def test_one_unreadable_cell_takes_only_itself(listing: str) -> None:
-    """Whichever cell it is: the rest is read, and one omission names the file and the value."""
+    """Whichever cell it is, by default every second one: the rest is read, and one omission names
+    the file and the value.
+    """
     option, text, cells = LISTINGS[listing]
     whole = made(**{option: text})
     places = list(re.finditer(cells, text, re.MULTILINE))
     assert len(places) >= 2
-    for place in places:
+    for place in places[:: 1 if SAMPLING.all_cases else 2]:
         it = made(**{option: text[: place.start()] + BAD + text[place.end() :]})
         where = (listing, place[0], text.count("\n", 0, place.start()) + 1)
         line = text.splitlines()[where[2] - 1]

@@ -160,7 +160,7 @@ def guards_of(
 
 
 @pytest.mark.behaviour("TBR-07", "TBR-18")
-@pytest.mark.parametrize("seed", some((29, *range(29), *range(30, 40)), 7))
+@pytest.mark.parametrize("seed", some((29, *range(29), *range(30, 40)), 4))
 def test_what_stays_free_is_what_each_leaves_of_what_those_before_it_leave(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,8 +174,8 @@ def test_what_stays_free_is_what_each_leaves_of_what_those_before_it_leave(
 @pytest.mark.parametrize(
     ("draw", "seeds"),
     [
-        (licensed, range(4)),
-        (contested, (*range(4), 21, 42, 52)),
+        (licensed, range(2)),
+        (contested, (0, 21, 42, 52)),
         pytest.param(tight, (0,), marks=pytest.mark.slow),
         pytest.param(crowded, (85,), marks=pytest.mark.slow),
         pytest.param(licensed, range(4, 40), marks=pytest.mark.slow),

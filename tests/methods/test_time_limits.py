@@ -125,7 +125,7 @@ def test_a_plan_wherever_it_is_cancelled(
     full = plan(small, method, effort=effort, cancel=count)
     assert not full.cut
     cuts = 0
-    for n in in_order(count.asked, 16 if method in ESTIMATES else 8):
+    for n in in_order(count.asked, 8 if method in ESTIMATES else 5):
         found = plan(small, method, effort=effort, cancel=Nth(n))
         is_whole(small, found, as_lsf=method in ESTIMATES)
         claims_no_more(found, full)
@@ -164,7 +164,7 @@ def test_where_jobs_backfill_what_was_foreseen_before_makes_room(method: Method,
     crowded = generate(hosts=10, running=30, pending=30, seed=seed)
     count = Nth(1 << 60)
     full = plan(crowded, method, cancel=count)
-    for n in in_order(count.asked, 5):
+    for n in in_order(count.asked, 3):
         found = plan(crowded, method, cancel=Nth(n))
         is_whole(crowded, found, as_lsf=True)
         claims_no_more(found, full)

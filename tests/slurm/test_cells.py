@@ -272,7 +272,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "form"), some(CELLS, 60))
+@pytest.mark.parametrize(("kind", "name", "form"), some(CELLS, 40))
 def test_a_changed_field_changes_an_answer_or_a_note(
     kind: RecordKind, name: str, form: str
 ) -> None:

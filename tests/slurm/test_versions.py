@@ -12,6 +12,7 @@ from functools import cache
 
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise.model import slurm_version
 from slotwise.model.slurm_version import VersionNumber, VersionRule
 from slotwise.model.sources.slurm_values import host_list
@@ -111,8 +112,10 @@ def test_the_printed_starts_and_nodes(queue: str) -> None:
 
 @pytest.mark.parametrize(
     ("queue", "form"),
-    [(queue, path.partition("/")[0]) for queue, texts in sorted(archive().items())
-     for path in texts if "json" in path],
+    some(
+        [(queue, path.partition("/")[0]) for queue, texts in sorted(archive().items())
+         for path in texts if "json" in path], 12
+    ),
 )  # fmt: skip
 def test_json_has_the_starts_and_the_proofs_of_the_text(queue: str, form: str) -> None:
     """v0.0.45 lacks how a job shares its nodes: its submit line has it."""

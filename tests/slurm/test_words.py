@@ -109,7 +109,11 @@ def test_no_command_speaks_of_lsf(command: str, small: Path) -> None:
     assert words_of(said) == []
 
 
-@pytest.mark.parametrize("job", some([job.id for job in sw.loads(CLUSTER).pending], 1))
+#: The job that is explained in the least time comes first.
+JOBS = sorted((job.id for job in sw.loads(CLUSTER).pending), key=lambda job: job != "12")
+
+
+@pytest.mark.parametrize("job", some(JOBS, 1))
 def test_no_answer_about_one_job_speaks_of_lsf(job: str, small: Path) -> None:
     for options in ((), ("--brief",)):
         code, said = run("explain", small, job, *options)

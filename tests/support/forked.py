@@ -31,7 +31,8 @@ for module in (
 ):
     importlib.import_module(f"slotwise.{module}")
 typer.main.get_command(app)
-sw.simulate(sw.load(sw.example("headline")))
+for name in ("headline", "queue7"):  # the second has requirements to parse
+    sw.simulate(sw.load(sw.example(name)))
 _LIMIT = 120  # seconds until a child that hangs is ended
 
 
