@@ -255,7 +255,7 @@ def test_a_log_does_not_unpack_to_many_times_its_size(name: str, tmp_path: Path)
 
 def test_the_ratio_is_an_option_and_small_logs_have_none(tmp_path: Path) -> None:
     packed = tmp_path / "log.swf.gz"
-    header = f"; Note: {'x' * 90}\n" * 100_000
+    header = f"; Note: {'x' * 90}\n" * 200_000
     packed.write_bytes(gzip.compress((header + RECORD.format(1, 1)).encode()))
     line = ["import", "swf", str(packed), "--procs", "9", "--policy", "easy"]
     refused = CliRunner().invoke(app, line)
