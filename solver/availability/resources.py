@@ -772,9 +772,9 @@ class ResourceTable:
 
     def _covers(self, scope: Scope, value: str) -> bool:
         # No limit by profiles applies to a job without an application profile.
-        if not value or any(self._groups.includes(name, value) for name in scope.excluded):
+        if not value or (scope.excluded and self._groups.admits(scope.excluded, value)):
             return False
-        return any(self._groups.includes(name, value) for name in scope.names)
+        return bool(scope.names) and self._groups.admits(scope.names, value)
 
     def _scope_hosts(self, scope: Scope | None) -> BoolArray:
         if scope is None:

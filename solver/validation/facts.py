@@ -588,15 +588,10 @@ class Facts:
     def named(self, scope: Scope, attribute: str) -> frozenset[str]:
         """Return all users, queues or projects that a scope covers, ``all`` being those of jobs."""
         if (scope, attribute) not in self._found.named:
-            named = frozenset[str]().union(
-                *(
-                    self.everyone(attribute) if name == "all" else self.members(name)
-                    for name in scope.names
-                )
-            )
-            self._found.named[scope, attribute] = named.difference(
-                *map(self.members, scope.excluded)
-            )
+            found = [self.members(name) for name in scope.names if name != "all"]
+            found += [self.everyone(attribute)] if "all" in scope.names else []
+            excluded = map(self.members, scope.excluded)
+            self._found.named[scope, attribute] = frozenset().union(*found).difference(*excluded)
         return self._found.named[scope, attribute]
 
 
