@@ -159,6 +159,9 @@ def _terminal(name: str) -> None:
     shown = printable(name)
     assert not any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in shown if sign != "\n")
     assert not set(shown) & set("\u202e\u200b\u2028\ufeff")
+    assert printable(shown) == shown
+    assert shown.count("\n") == name.count("\n")
+    shown.encode()
 
 
 CHECKS = {"html": _html, "prose": _prose, "code": _code, "csv": _csv, "terminal": _terminal}

@@ -9,7 +9,9 @@ from random import Random
 import numpy as np
 import pytest
 from pool_problems import brute_force, violations
-from slotwise.solver.optimal.pool import PoolProblem, chronology, prover
+from sampling import some
+from slotwise.solver.optimal import backends
+from slotwise.solver.optimal.pool import PoolProblem, chronology, optimise, prover
 from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State, plan_of
 from slotwise.solver.optimal.pool.pricing import achievable_starts
@@ -157,3 +159,24 @@ def test_a_search_that_goes_too_deep_says_that_it_is_not_done() -> None:
     tree = Chronology(few, 10**9)
     assert tree.explore(tree.root(), unpriced(few, tree, 10), 10**6)
     assert tree.best == 0
+
+
+@pytest.mark.parametrize("falling", some([False, True], 1))
+@pytest.mark.parametrize("work", [0.0, 1e-6, 1e-5, 1e-4])
+def test_bounds_hold_and_searches_end_where_programs_are_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    work: float,
+    falling: bool,
+) -> None:
+    """GLOP's simplex may cycle, so its iterations are limited."""
+    monkeypatch.setattr(backends, "MAX_WORK", work)
+    for seed in range(12):
+        problem = some_problem(seed, falling=falling)
+        result = optimise(problem, effort=200)
+        value = brute_force(problem)
+        assert result.bound <= value <= result.value
+        if result.status == "proved":
+            assert result.value == value
+    # GLOP complains there of solutions that are read and do not exist.
+    assert capfd.readouterr().err == ""
