@@ -120,9 +120,7 @@ def with_rejections(instance: Instance, job: Job, quiet: Iterable[str], count: i
     quiet: its options without effect on the start. count: its elements.
     """
     known = {item.what for item in instance.omissions if not OPTIONS.isdisjoint(item.resources)}
-    found = [text for text in job.unheeded if text not in known]
-    found += rejections(instance, job, quiet, count)
-    return replace(job, unheeded=tuple(dict.fromkeys(found)))
+    return replace_omitted(job, known, rejections(instance, job, quiet, count))
 
 
 def rejections(
@@ -133,9 +131,8 @@ def rejections(
     return [*found, *_beyond_pending(instance, job, count)]
 
 
-def without_effect(instance: Instance, job: Job, quiet: Iterable[str]) -> tuple[str, ...]:
+def without_effect(instance: Instance, job: Job, quiet: tuple[str, ...]) -> tuple[str, ...]:
     """Return those of the quiet options of a job for which LSF does not reject it."""
-    quiet = tuple(quiet)
     named = {name for item in _rejecting(instance, job, quiet) for name in item.resources}
     return tuple(option for option in quiet if _limited(option) not in named)
 
@@ -164,8 +161,8 @@ def _beyond_pending(instance: Instance, job: Job, count: int) -> Iterator[str]:
     for item, of, name in limited:
         if item.max_pend_jobs is None and item.max_pend_slots is None:
             continue
-        whose = (one for one in instance.pending if not name or groups.includes(name, one.user))
-        waiting = [one.slots for one in whose]
+        jobs = instance.pending
+        waiting = [one.slots for one in jobs if not name or groups.includes(name, one.user)]
         for key, most, pending, more in (
             ("MAX_PEND_JOBS", item.max_pend_jobs, len(waiting), count),
             ("MAX_PEND_SLOTS", item.max_pend_slots, sum(waiting), count * job.slots),

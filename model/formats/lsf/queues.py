@@ -60,8 +60,7 @@ class RunLimits:
             hint = nearest(spec, self._factors)
             raise ValueError(f"unknown host or model {spec!r}{hint} after the limit {limit}/")
         spec = spec or default
-        absolute = entry.text("ABS_RUNLIMIT").upper() in ("Y", "YES")
-        if self._absolute or absolute or limit == "-":
+        if self._absolute or entry.text("ABS_RUNLIMIT").upper() in ("Y", "YES") or limit == "-":
             return limit
         if not spec and self._running <= {None}:
             return limit  # no file gives CPU factors
