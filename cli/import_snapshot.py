@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..model.errors import InputError, Problem, bounded
 from ..model.omissions import Omission
@@ -118,24 +118,21 @@ class Listings:
         from ..model.sources.lsf_state.values import read_text
 
         ignored = IgnoredFiles()
-        folder = PrintedFolder({})
-        if self.folder is not None:
-            folder = printed_in(self.folder, ignored)
-        there = dict(folder.best)
+        folder = PrintedFolder({}) if self.folder is None else printed_in(self.folder, ignored)
+        there = folder.best
         print_notes(list(ignored.sentences()))
-        lsids = [text.content for text in there.pop("lsid", ())]
+        lsids = [text.content for text in there.get("lsid", ())]
+        texts: dict[str, Any] = {
+            kind: [*there.get(kind, ()), *(read_text(path, kind) for path in getattr(self, kind))]
+            for kind in ("bjobs", "bhosts", "bqueues", "bhpart")
+        }
+        facts = (read_text(path, _KIND_OF.get(kind, kind)) for kind, path in self.facts.items())
         given = Printed(
-            [*there.pop("bjobs", ()), *_read(self.bjobs, "bjobs")],
-            [*there.pop("bhosts", ()), *_read(self.bhosts, "bhosts")],
-            [*there.pop("bqueues", ()), *_read(self.bqueues, "bqueues")],
-            [*there.pop("bhpart", ()), *_read(self.bhpart, "bhpart")],
-            _file_text(self.lsid) if self.lsid is not None else "".join(lsids[:1]),
-            [
-                *there.pop("facts", ()),
-                *(read_text(p, _KIND_OF.get(kind, kind)) for kind, p in self.facts.items()),
-            ],
-            folder.shorter,
-            [*folder.unread, *(() if site is not None else folder.configuration)],
+            **texts,
+            lsid="".join(lsids[:1]) if self.lsid is None else _file_text(self.lsid),
+            facts=[*there.get("facts", ()), *facts],
+            shorter=folder.shorter,
+            unread=[*folder.unread, *(() if site is not None else folder.configuration)],
         )
         if not given.has_any:
             raise InputError("no listing is given: give --bjobs, --bhosts, --bqueues or --bhpart")
@@ -367,12 +364,6 @@ def print_notes(texts: Sequence[str]) -> None:
         print_note(text)
     if len(texts) > MAX_NOTES:
         print_note(f"and {len(texts) - MAX_NOTES} more notes")
-
-
-def _read(paths: Sequence[Path], kind: str) -> list[Text]:
-    from ..model.sources.lsf_state.values import read_text
-
-    return [read_text(path, kind) for path in paths]
 
 
 def _file_text(path: Path) -> str:
