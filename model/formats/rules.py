@@ -42,6 +42,7 @@ from .guarantee_rules import guarantee_findings
 from .names import unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .reservation_rules import reservation_findings
+from .slurm_limit_rules import slurm_limit_findings
 from .units import LimitOnHost, format_duration
 
 #: Kinds that an instance without any does not describe, so that its jobs may name some.
@@ -448,6 +449,8 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         found += part(instance)
     if instance.service_classes or instance.guaranteed_pools:
         found += guarantee_findings(instance)
+    if instance.slurm_limits:
+        found += slurm_limit_findings(instance)
     found += check_jobs(instance, poll)
     found += check_requirements(instance, poll)
     poll()

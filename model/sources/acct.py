@@ -23,6 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .. import slurm_values as values
 from ..cluster import BUILTIN_AMOUNTS
 from ..compact import NamePlaces, OnDemand
 from ..errors import InputError, Problem, report
@@ -33,7 +34,6 @@ from ..instance import Instance
 from ..job import Job
 from ..resreq import Vocabulary, heeded_part, readable, requirement_options
 from ..resreq.partly import hostless
-from . import slurm_values as values
 from .finished_jobs import FinishedJob, FinishedJobs
 from .log_lines import (
     BadRecords,

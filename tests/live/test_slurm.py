@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from slotwise.model.slurm_values import host_list
 from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.folder import printed_at, read_folder
-from slotwise.model.sources.slurm_values import host_list
 
 from tests.live.slurm_cluster import (
     FORMS,

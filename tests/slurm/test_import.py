@@ -13,7 +13,7 @@ import slotwise as sw
 from sampling import pairwise
 from slotwise import InputError, Instance, from_document, to_document
 from slotwise.cli.main import app
-from slotwise.model.sources import slurm_values as values
+from slotwise.model import slurm_values as values
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
 from slotwise.model.sources.slurm.folder import printed_at, read_texts

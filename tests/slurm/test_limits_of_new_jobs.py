@@ -116,7 +116,7 @@ def test_a_job_beyond_a_limit_of_each_job_is_not_proved(
 def test_it_survives_saving(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
     saved = tmp_path / "site.yaml"
-    run("import", "slurm", "--from", folder, "-o", saved)
+    run("snapshot", "--from", folder, "-o", saved)
     for line in ("-n6 --mem=1", "-n7 --mem=1"):
         assert told(saved, line) == told(folder, line)
     assert not told(saved, "-n7 --mem=1")[0]
@@ -276,32 +276,61 @@ def test_exclusive_jobs_take_whole_nodes_of_a_shared_limit(
 
 
 @pytest.mark.parametrize(
-    ("column", "cell"),
-    [("maxtres", "cpu=x"), ("maxtres", "cpu=-1"), ("maxtres", "3"), ("mintres", "cpu=y"),
-     ("maxtresmins", "abc"), ("maxwall", "abc")],
-)  # fmt: skip
-@pytest.mark.parametrize("command", [("ask", "sbatch -n1"), ("slots",)])
+    ("new", "wrong"),
+    [
+        ("maxtres: cpu=x", "values.maxtres: 'cpu=x' is not an amount"),
+        ("maxtres: cpu=-1", "values.maxtres: "),
+        ("maxtres: 3", "values.maxtres: "),
+        ("mintres: cpu=y", "values.mintres: 'cpu=y' is not an amount"),
+        ("maxtresmins: abc", "values.maxtresmins: "),
+        ("maxwall: abc", "values.maxwall: "),
+        ("grpjobs: abc", "values.grpjobs: "),
+        ("MaxSubmitJobs: abc", "values.MaxSubmitJobs: "),
+        ("mxtres: cpu=6", "values.mxtres: unknown column"),
+    ],
+)
+@pytest.mark.parametrize("command", [("check",), ("ask", "sbatch -n1"), ("slots",), ("solve",)])
 def test_a_limit_of_an_instance_that_is_none_is_one_line(
-    tmp_path: Path, column: str, cell: str, command: tuple[str, ...]
+    tmp_path: Path, new: str, wrong: str, command: tuple[str, ...]
 ) -> None:
-    """It was exit 70, or the limit was silently no limit."""
+    """It was exit 70, or no limit; `check` took it."""
     saved = tmp_path / "site.yaml"
     source = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
-    run("import", "slurm", "--from", source, "-o", saved)
-    text = saved.read_text().replace("maxtres: cpu=6", f"{column}: '{cell}'")
-    assert cell in text
-    saved.write_text(text)
+    run("snapshot", "--from", source, "-o", saved)
+    saved.write_text(saved.read_text().replace("maxtres: cpu=6", new))
     name, *line = command
     made = CliRunner().invoke(app, [name, str(saved), *line])
-    assert isinstance(made.exception, InputError)
-    assert f"{column}: " in str(made.exception)
-    assert "slurm_limits[" in str(made.exception)
+    said = " ".join(f"{made.output} {made.exception}".split())
+    assert made.exit_code == 2 or isinstance(made.exception, InputError)
+    assert said.count("slurm_limits[") == 1
+    assert f"].{wrong}" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("of: qos", "of: zz", "].of: must be qos or association, not 'zz'"),
+        ("name: high", "name: normal", "]: is already defined"),
+        ("account: root", "account: root, parent: lab", "is above itself"),
+        ("parent: root", "parent: biology", "no row is of account 'biology'"),
+    ],
+)
+def test_rows_of_limits_that_contradict_are_named(
+    tmp_path: Path, old: str, new: str, wrong: str
+) -> None:
+    saved = tmp_path / "site.yaml"
+    run("snapshot", "--from", folder_of(tmp_path / "site"), "-o", saved)
+    assert old in saved.read_text()
+    saved.write_text(saved.read_text().replace(old, new, 1))
+    made = CliRunner().invoke(app, ["check", str(saved)])
+    assert wrong in " ".join(made.output.split())
+    assert (made.exit_code == 0) == ("biology" in new)
 
 
 def test_columns_of_an_instance_may_have_the_letters_of_slurm(tmp_path: Path) -> None:
     saved = tmp_path / "site.yaml"
     source = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=6"))
-    run("import", "slurm", "--from", source, "-o", saved)
+    run("snapshot", "--from", source, "-o", saved)
     saved.write_text(saved.read_text().replace("maxtres: cpu=6", "MaxTRES: cpu=6"))
     assert told(saved, "-n6 --mem=1 -q normal -A lab")[0]
     assert not told(saved, "-n7 --mem=1 -q normal -A lab")[0]
@@ -397,7 +426,7 @@ def test_memory_beyond_the_maximum_is_not_proved(
     )
     path = folder / f"{name}.txt"
     path.write_text(path.read_text().replace(old, new, 1))
-    run("import", "slurm", "--from", folder, "-o", saved)
+    run("snapshot", "--from", folder, "-o", saved)
     for line in within:
         assert told(saved, f"-n1 {line} -q normal -A lab") == (True, ""), line
     for line in beyond:
@@ -500,5 +529,5 @@ def test_what_sbatch_rejects_is_not_proved(
     (folder / "jobs.txt").write_text(WAITING.format(8, "OK"))
     proved, names = told(folder, f"{OF_LAB} {line}", user)
     assert (proved, named in names, bool(names)) == (not named, True, bool(named))
-    run("import", "slurm", "--from", folder, "-o", saved)
+    run("snapshot", "--from", folder, "-o", saved)
     assert told(saved, f"{OF_LAB} {line}", user) == (proved, names)

@@ -14,8 +14,8 @@ import pytest
 import slotwise as sw
 from sampling import some
 from slotwise.model import slurm_version
+from slotwise.model.slurm_values import host_list
 from slotwise.model.slurm_version import VersionNumber, VersionRule
-from slotwise.model.sources.slurm_values import host_list
 
 from tests.slurm.test_import import DATA, instance_of
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ... import slurm_values as values
 from ...display import some
 from ...errors import InputError, bounded
 from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
 from ...omissions import Omission
 from ...slurm_version import LAST_READ, PRINTS_FIRST_TASK, version_number
-from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.assemble import MAX_OF_A_REASON
 from ..lsf_state.values import Remarks, fit_to_write

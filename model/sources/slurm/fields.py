@@ -12,9 +12,9 @@ from datetime import tzinfo
 from functools import cache
 from typing import Any, Literal, cast
 
+from ... import slurm_values as values
+from ...slurm_values import blank, stamp, whole
 from ...table_files import rows
-from .. import slurm_values as values
-from ..slurm_values import blank, stamp, whole
 
 #: Value of a field that the form of a record lacks although other forms have it.
 NOT_PRINTED = "not printed"
@@ -48,7 +48,7 @@ class PrintedField:
 
 
 def _table() -> Iterator[PrintedField]:
-    """Yield the rows of the table file; readers are functions of :mod:`..slurm_values`."""
+    """Yield the rows of the table file; readers are functions of :mod:`...slurm_values`."""
     for of, what, json, text, outcome, reader, unset in rows(__package__, "fields.tsv", 7):
         yield PrintedField(
             cast("RecordKind", of),

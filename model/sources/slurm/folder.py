@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
+from ... import slurm_values as values
 from ...errors import InputError, Problem, bounded
 from ...formats.names import check_name
 from ...slurm_version import LAST_READ
-from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
 from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.values import Text

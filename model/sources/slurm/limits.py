@@ -9,55 +9,36 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from operator import itemgetter
 
+from ... import slurm_values as values
 from ...configuration import Limit, Scope
 from ...errors import InputError, Problem
 from ...instance import Instance
 from ...slurm_fairshare import SlurmLimit
+from ...slurm_limits import HOLDING, MODELLED, OF_ONE_JOB, ON_SUBMISSION, READERS, column_name
 from ...slurm_partitions import SEVERAL
-from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .records import rows_of, with_parents
 from .requests import licence_counts
 from .seen import SlurmJob, SlurmPartition, SlurmState
 from .site import licence_name
 
-#: Columns of limits that the model has: on TRES, on numbers of jobs, and who share one.
-_MODELLED = (
-    ("grptres", "grpjobs", "group"),
-    ("maxtrespu", "maxjobspu", "user"),
-    ("maxtrespa", "maxjobspa", "account"),
-    ("", "maxjobs", "jobs"),
-)
-_LIMITING = frozenset(column for tres, jobs, _ in _MODELLED for column in (tres, jobs))
+_LIMITING = frozenset(column for tres, jobs, _ in MODELLED for column in (tres, jobs))
 #: Fields of jobs that share a limit of these columns within a row.
 _SHARED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("grptres", "grpjobs"), ()),
     **dict.fromkeys(("maxtrespu", "maxjobspu", "maxjobs"), ("user",)),
     **dict.fromkeys(("maxtrespa", "maxjobspa"), ("account",)),
 }
-#: Limits on the number of submitted jobs, with the fields of those that share one within a row.
-_ON_SUBMISSION: Mapping[str, tuple[str, ...]] = {
-    "grpsubmit": (), "maxsubmitpu": ("user",), "maxsubmitpa": ("account",), "maxsubmit": ("user",)
-}  # fmt: skip
-#: Limits of each job by itself: a job beyond one never starts.
-_OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
-#: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
-HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
 #: TRES that a job without an amount of them does not request.
 _COUNTED = ("gres/", "license/")
 #: Flags of a QOS without a say in a start.
 _IDLE_FLAGS = frozenset({"denyonlimit", "nodecay", "usagefactorsafe"})
-#: Parts of the longer names of columns, with the shorter forms.
-_SHORTER = {
-    "(?:perjob|pj)$": "", "peruser": "pu", "peraccount": "pa", "pernode": "pn",
-    "wallduration": "wall", "submitjobs": "submit", "thresh(?:old)?": "thres",
-}  # fmt: skip
 #: Parts of the names of columns as Slurm writes them, by the parts in lower case.
 _WORDS = {
     word.lower(): word
@@ -65,21 +46,6 @@ _WORDS = {
 }
 
 
-def _tres(cell: str) -> dict[str, float]:
-    """Return the amounts of a cell by TRES; raise ValueError for what is none."""
-    for part in cell.split(","):
-        if "=" not in part and not values.blank(part) and part.strip() not in ("N", "-1"):
-            raise ValueError(f"{part.strip()!r} is not an amount such as cpu=8 or gres/gpu=2")
-    return values.tres(cell)
-
-
-#: Columns that are read, in small letters, each with its reader.
-_READERS: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys((*_OF_ONE_JOB, *(tres for tres, _, _ in _MODELLED)), _tres),
-    **dict.fromkeys(("priority", "usagefactor", *_ON_SUBMISSION), values.number),
-    **dict.fromkeys((count for _, count, _ in _MODELLED), values.number),
-    "maxwall": values.seconds,
-}
 #: Head of a table of limits.
 HEAD = re.compile(
     r"(?!.*\bRawShares\b)(?=.*\b(?:(?:Grp|Max|Min)(?:TRES|Jobs|Wall|Submit|Prio)\w*|"
@@ -97,7 +63,7 @@ def read_limits(text: Text) -> list[SlurmLimit]:
         return list(_of_manager(text))
     printed = list(rows_of(text, HEAD.match))
     _check(printed)
-    rows = [{_column(name): cell for name, cell in row.items()} for _, row in printed]
+    rows = [{column_name(name): cell for name, cell in row.items()} for _, row in printed]
     kinds = [row for row in rows if row.get("name", "").strip() and "account" not in row]
     found = [SlurmLimit("qos", name=row["name"].strip(), values=_set(row)) for row in kinds]
     return [*found, *_associations([row for row in rows if "account" in row])]
@@ -116,14 +82,6 @@ def of_cluster(limits: Sequence[SlurmLimit], name: str) -> list[SlurmLimit]:
     return [limit for limit in limits if limit.values.get("cluster", "").lower() in wanted]
 
 
-def _column(name: str) -> str:
-    """Return the name of a column in lower case, in the shorter of its forms."""
-    key = name.replace(" ", "").lower()
-    for long, short in _SHORTER.items():
-        key = re.sub(long, short, key)
-    return key
-
-
 def _set(row: Mapping[str, str]) -> dict[str, str]:
     return {name: cell.strip() for name, cell in row.items() if cell.strip()}
 
@@ -134,7 +92,7 @@ def _check(rows: Iterable[tuple[str, Mapping[str, str]]]) -> None:
     for where, row in rows:
         for name, cell in row.items():
             try:
-                _READERS.get(_column(name), str)(cell)
+                READERS.get(column_name(name), str)(cell)
             except ValueError as error:
                 problems.append(Problem(f"{name}: {error}", where))
     if problems:
@@ -154,7 +112,7 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
         head = block.split("\n", 1)[0]
         found: dict[str, str] = {}
         for name, cell in _KNOWN.findall(re.split(r"\n\s+(?:User|Account) Limits", block)[0]):
-            found.setdefault(_column(name), cell)
+            found.setdefault(column_name(name), cell)
         # A limit is printed with its use: cpu=8(2).
         limits = {key: re.sub(r"\([^)]*\)", "", cell) for key, cell in found.items()}
         _check([(f"{text.source}, {head[:80]}", limits)])
@@ -287,13 +245,13 @@ class LimitRows:
             names = row.values["qos"].split(",")
             if not {*job.qos.split(",")} <= {"", *names}:
                 yield f"{_titled(row)} has only QOS {row.values['qos']}"
-        limited = [(row, key) for row, key in product(rows, _ON_SUBMISSION) if is_set(row, key)]
+        limited = [(row, key) for row, key in product(rows, ON_SUBMISSION) if is_set(row, key)]
         of_qos = {key[:3] for row, key in limited if row.of == "qos"}
         for row, column in limited:
             if row.of == "qos" or column[:3] not in of_qos:
                 used = sum(
                     self.covers(row, other)
-                    and all(getattr(other, of) == getattr(job, of) for of in _ON_SUBMISSION[column])
+                    and all(getattr(other, of) == getattr(job, of) for of in ON_SUBMISSION[column])
                     for other in others
                 )
                 if used + count > (values.number(row.values[column]) or 0):
@@ -347,7 +305,7 @@ class LimitRows:
         """
         job = self.within_nodes(job)
         for row in self.of(job, surely=False):
-            for column in filter(partial(is_set, row), _OF_ONE_JOB):
+            for column in filter(partial(is_set, row), OF_ONE_JOB):
                 cell, named = row.values[column], _named(row, column)
                 found = {_is_beyond(job, column, cell, nodes) for nodes in _node_range(job)}
                 is_minimum = column == "mintres"
@@ -526,7 +484,7 @@ def left_of_limits(
     found += [
         _named(row, column)
         for row in listed.of(job, surely=False)
-        for tres, number, word in _MODELLED
+        for tres, number, word in MODELLED
         for column in (tres, number)
         if is_set(row, column) and f"{_label(row)}_{word}" not in bound
     ]
@@ -536,10 +494,9 @@ def left_of_limits(
 def rows_of_instance(instance: Instance) -> LimitRows:
     """Return the limits of an instance that was made from Slurm's output."""
     rows = [
-        replace(row, values={_column(name): cell for name, cell in row.values.items()})
+        replace(row, values={column_name(name): cell for name, cell in row.values.items()})
         for row in instance.slurm_limits
     ]
-    _check((f"slurm_limits[{number}]", row.values) for number, row in enumerate(rows))
     return LimitRows(rows)
 
 
@@ -601,7 +558,7 @@ def _made(listed: LimitRows, jobs: Iterable[SlurmJob], *, by_qos: bool) -> Itera
         of_qos, inside = row.of == "qos", partitions_of(row)
         others = () if of_qos or not row.user else tuple(listed.apart[row.account, row.user])
         queues = Scope(inside) if inside else Scope(("all",), excluded=others) if others else None
-        for tres, count, word in _MODELLED:
+        for tres, count, word in MODELLED:
             names = [name for name in accounts if of_qos or _titled(row) in below[name]]
             users = everyone if word in ("user", "jobs") else None
             if row.user or (word == "jobs" and not of_qos):
@@ -658,7 +615,7 @@ def _not_modelled(row: SlurmLimit, job: SlurmJob, exclusive: Collection[str]) ->
         elif column == "flags":
             if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
                 yield f"flags {', '.join(flags)} of {of}"
-        elif HOLDING.match(column) and column not in _OF_ONE_JOB:
+        elif HOLDING.match(column) and column not in OF_ONE_JOB:
             yield named
 
 

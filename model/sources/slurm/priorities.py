@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
+from ... import slurm_values as values
 from ...display import some
 from ...instance import Instance
 from ...job import Job
@@ -34,7 +35,6 @@ from ...slurm_priority import (
     age_factor,
 )
 from ...slurm_select import amounts_of, amounts_text, flags_of, words_of
-from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmJob, SlurmJobSize, SlurmPriority, SlurmShare, SlurmState
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Any
 
-from .. import slurm_values as values
+from ... import slurm_values as values
 from .fields import NOT_PRINTED, SlurmRecord
 from .records import BY_NODE
 from .seen import (

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from ... import slurm_values as values
 from ...display import some
-from .. import slurm_values as values
-from .limits import HOLDING, LimitRows, has_tres, is_set, spelt
+from ...slurm_limits import HOLDING
+from .limits import LimitRows, has_tres, is_set, spelt
 from .requests import licence_counts
 from .seen import SlurmJob, SlurmPartition, SlurmState
 from .site import licence_name, status_of

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from ... import slurm_values as values
 from ...display import visible
 from ...errors import InputError, Problem, nearest
 from ...formats.bsub import is_rewritten, no_option
@@ -29,7 +30,6 @@ from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
 from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
-from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
 from .limits import left_of_limits, rows_of_instance
 from .priorities import fairshare_part, request_of, size_and_partition

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ... import slurm_values as values
 from ...errors import InputError, Problem
-from .. import slurm_values as values
 from ..lsf_state.values import Text
 from .fields import FIELDS, SlurmRecord
 from .records import with_parents

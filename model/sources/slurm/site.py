@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from ... import slurm_values as values
 from ...cluster import Cluster, ComputeUnit, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...display import some
@@ -23,7 +24,6 @@ from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_select import words_of
 from ...slurm_setting_keys import loop_number
 from ...slurm_version import PARTS_OF_TASKS, version_number
-from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .priorities import priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
