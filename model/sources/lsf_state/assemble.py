@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -621,10 +621,8 @@ class _Jobs:
         self.zero = zero
         self.notes = notes
         self.problems: list[Problem] = []
-        self.left_out: Counter[str] = Counter()
-        #: Ids of these jobs by state; the key is empty for jobs with unknown dependencies.
-        self.left_ids: dict[str, list[str]] = {}
-        self.dependent = 0
+        #: Ids of omitted jobs by state; the key is empty for jobs with unknown dependencies.
+        self.left: defaultdict[str, list[str]] = defaultdict(list)
         self.guessed: list[str] = []
         #: Running jobs whose hosts or start are unknown.
         self.placeless: list[tuple[SeenJob, str]] = []
@@ -648,34 +646,34 @@ class _Jobs:
                 if (found := self._running(job)) is not None:
                     running.append(found)
             elif job.status in WAITING and job.dependent and not job.dependency:
-                self.dependent += 1
-                self.left_ids.setdefault("", []).append(job.id)
+                self.left[""].append(job.id)
             elif job.status in WAITING:
                 pending += self._elements(job, listed)
             elif job.status:  # a job with an unreadable state is reported earlier
-                self.left_out[job.status] += 1
-                self.left_ids.setdefault(job.status, []).append(job.id)
+                self.left[job.status].append(job.id)
         self._tell_placeless(running)
         self._tell_later(jobs)
         self._tell_profiles(jobs)
         if self.problems:
             raise InputError(self.problems)
-        for status, count in sorted(self.left_out.items()):
+        dependent = self.left.pop("", [])
+        for status, ids in sorted(self.left.items()):
+            count = len(ids)
             held = ": held jobs are not scheduled" if status == "PSUSP" else ""
             text = f"omitted {count} job{'s' * (count > 1)} in state {status}{held}"
             hosts = {n for job in jobs if job.status == status for n in job.allocation}
             if hosts and status not in ENDED:  # a job in this state may still use its slots
                 self.notes.touch(text, count=count, hosts=sorted(hosts))
             elif status == "PSUSP":
-                self.notes.unplanned(text, self.left_ids[status], _HELD)
+                self.notes.unplanned(text, ids, _HELD)
             else:
                 self.notes.append(text)
-        if self.dependent:
+        if count := len(dependent):
             self.notes.unplanned(
-                f"omitted {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
-                f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): LSF does not examine "
+                f"omitted {count} pending job{'s' * (count > 1)} that wait"
+                f"{'s' * (count == 1)} for other jobs (bsub -w): LSF does not examine "
                 f"them until then, and no input gives the conditions (give -o dependency)",
-                self.left_ids[""],
+                dependent,
                 "it has a dependency (bsub -w) that no input gives (bjobs -o dependency)",
             )
         for name, count in sorted(self.unread.items()):
