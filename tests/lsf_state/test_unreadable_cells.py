@@ -341,7 +341,8 @@ def test_a_changed_cell_changes_an_answer_or_a_note(
 
     whole = outcome(text)
     silent = []
-    for place in re.finditer(cells, text, re.MULTILINE):
+    places = list(re.finditer(cells, text, re.MULTILINE))
+    for place in places if SAMPLING.all_cases else places[1::2]:  # the others are made unreadable
         line = text[: place.start()].rpartition("\n")[2] + text[place.start() :].partition("\n")[0]
         known = SILENT_CELLS.get(listing, {})
         if any(place[0] == cell and line.strip().startswith(of) for cell, of in known):
