@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
@@ -97,7 +98,8 @@ def snapshot(
     if how.is_given:
         if timeout is not None:
             raise InputError([Problem("needs a live scheduler: remove --timeout", "--timeout")])
-        keep_inputs(written.output, how.files)
+        folder = () if how.folder is None else how.folder.glob("*")
+        keep_inputs(written.output, [*how.files, *filter(Path.is_file, folder)])
         written.write(printed_instance(how))
         return
     if how.now is not None:

@@ -69,6 +69,18 @@ def test_a_file_that_is_not_read_is_named(
     assert load(again) == load(out)
 
 
+@pytest.mark.parametrize("head", ["JOBID PARTITION PRIORITY AGE", "JOBID PRIORITY FAIRSHARE"])
+def test_snapshot_reads_a_folder_with_sprio_and_keeps_it(head: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "all")
+    (folder / "sprio.txt").write_text(f" {head}\n")
+    words = ["snapshot", "--from", str(folder), "-o"]
+    made = CliRunner().invoke(app, [*words, str(tmp_path / "out.yaml")])
+    assert made.exit_code == 0, made.stderr
+    refused = CliRunner().invoke(app, [*words, str(folder / "sprio.txt")])
+    assert isinstance(refused.exception, InputError)
+    assert (folder / "sprio.txt").read_text() == f" {head}\n"
+
+
 def test_the_same_listing_twice_is_read_once(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "all")
     content = (folder / "squeue.json").read_text()
