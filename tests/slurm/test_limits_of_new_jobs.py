@@ -171,7 +171,8 @@ def test_enforced_limits_that_no_input_lists_take_the_proof_of_a_new_job(
 
 def test_limits_that_are_not_enforced_do_not_count(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "site", qos=("MaxTRES", "cpu=2"), enforce="none")
-    assert told(folder, "-n3 --mem=1") == (True, "")
+    for line in ("-n3 --mem=1", "-n3 --mem=1 -A lab -q normal", "-n3 --mem=1 -A other"):
+        assert told(folder, line) == (True, ""), line
 
 
 def test_without_a_default_time_the_longest_time_is_that_of_the_qos(tmp_path: Path) -> None:

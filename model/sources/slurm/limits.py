@@ -23,6 +23,7 @@ from ...slurm_fairshare import SlurmLimit
 from ...slurm_limits import HOLDING, MODELLED, OF_ONE_JOB, ON_SUBMISSION, READERS, column_name
 from ...slurm_partitions import SEVERAL
 from ..lsf_state.values import Remarks, Text
+from .priorities import enforces_limits
 from .records import rows_of, with_parents
 from .requests import licence_counts
 from .seen import SlurmJob, SlurmPartition, SlurmState
@@ -398,12 +399,11 @@ def is_set(row: SlurmLimit, column: str) -> bool:
 
 def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     """Return the limits that bind jobs, and notes about limits that are not modelled."""
-    enforced = seen.settings.get("accountingstorageenforce", "limits").lower()
     bound = Binding()
-    if not any(word in enforced for word in ("limits", "safe", "all")):  # qos alone enforces none
+    if not enforces_limits(seen.settings):
         return bound
     bound.rows = listed = LimitRows(seen.limits, seen.jobs, seen.partitions)
-    has_qos = "accountingstorageenforce" not in seen.settings or re.search("qos|all", enforced)
+    has_qos = re.search("qos|all", seen.settings.get("accountingstorageenforce", "qos").lower())
     bound.for_new = tuple(_for_new(listed.rows.values(), "qos$|defqos" if has_qos else "defqos"))
     bound.by_qos = any(
         row.of == "qos" and row.values and not partitions_of(row) for row in bound.for_new

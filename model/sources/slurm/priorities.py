@@ -57,7 +57,7 @@ def is_accounted(settings: Mapping[str, str]) -> bool:
 
 
 def enforces_limits(settings: Mapping[str, str]) -> bool:
-    """Return whether limits of associations are enforced; without the setting: yes."""
+    """Return whether limits are enforced; ``qos`` alone enforces none, no setting all."""
     enforced = settings.get("accountingstorageenforce", "limits").lower().split(",")
     return not {"limits", "safe", "all", "2"}.isdisjoint(word.strip() for word in enforced)
 

@@ -29,6 +29,7 @@ from ...instance import Instance
 from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
 from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
+from ...slurm_select import words_of
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
 from .conditions import NeverSatisfied, condition_of
 from .limits import left_of_limits, rows_of_instance
@@ -72,7 +73,8 @@ def project_of_new(
     account = account or "default"
     project = f"{account}/{qos or 'none'}" if by_qos or (qos and not limited) else account
     options = [f"--{name} {given[name]}" for name in ("account", "qos") if name in given]
-    unlisted = options and not instance.slurm_limits and project not in limited
+    is_enforced = "NoLimits" not in words_of(instance.params.select_parameters)[""]
+    unlisted = options and is_enforced and not instance.slurm_limits and project not in limited
     if unlisted and (qos or (limited and not by_qos)):
         omitted.append(f"limits of {' '.join(options)}")
     return project
@@ -463,10 +465,9 @@ def _job_of(
     own = rows.association(
         given.get("account", "") or _association(instance, user), user, seen.partitions[0]
     )
-    by_default = own.values.get("defqos", "") if own and own.user else ""
-    project = project_of_new(
-        instance, {"qos": by_default, **given} if by_default else given, user, unknown
-    )
+    if own and own.user and "defqos" in own.values:
+        given.setdefault("qos", own.values["defqos"])
+    project = project_of_new(instance, given, user, unknown)
     counted = _as_limited(instance, seen, project)
     most = rows.within_nodes(counted).size.max_nodes
     requested = requested_of(replace(seen, size=replace(seen.size, max_nodes=most)), site)

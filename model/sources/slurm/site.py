@@ -25,7 +25,7 @@ from ...slurm_select import words_of
 from ...slurm_setting_keys import loop_number
 from ...slurm_version import PARTS_OF_TASKS, version_number
 from ..lsf_state.values import Remarks, Text
-from .priorities import priority_text
+from .priorities import enforces_limits, priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
 from .several_partitions import PartitionGroups
 
@@ -642,12 +642,13 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
     names = [item.name for item in seen.partitions] or list(_named(seen)) or ["default"]
     default = next((item.name for item in seen.partitions if item.default), names[0])
     parameters = seen.settings.get("schedulerparameters", "")
+    unlimited = "" if enforces_limits(seen.settings) else ",NoLimits"
     return Params(
         default_queue=default,
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
-        select_parameters=select_text(facts) + priority_text(seen),
+        select_parameters=select_text(facts) + unlimited + priority_text(seen),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=loop_number(parameters, "bf_interval"),
         time_reserve_numjobs=loop_number(parameters, "bf_max_job_test"),
