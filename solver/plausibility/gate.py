@@ -359,12 +359,12 @@ def said_by_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statem
         record = records[name]
         words, lacking = reason_words(record), read.lacks(record)
         reason = (record.reason_text or record.reason) if any(words) else ""
-        alike = [id for other in read.held_alike(record) for id in members.get(other.full_id, ())]
+        alike = read.held_alike(record) if lacking else ()
+        shared = tuple(id for other in alike for id in members.get(other.full_id, ()))
         for id in ids:
             start = starts.get(id)
             tried = start is None and not TRIED.isdisjoint(words)
             eligible = WAITING.issuperset(words) and not tried
-            shared = tuple(alike) if lacking else ()
             found.append(Statement(id, reason, start, lacking, eligible, shared))
     return found
 

@@ -178,7 +178,7 @@ class LimitRows:
         self.apart: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for account, user, name in filter(itemgetter(2), self._associations):
             self.apart[account, user].append(name)
-        self._known: dict[object, tuple[SlurmLimit, ...]] = {}
+        self._known: dict[object, dict[str, SlurmLimit]] = {}
 
     def chain(self, account: str) -> list[SlurmLimit]:
         """Return the rows of an account and of those above it, the nearest first."""
@@ -197,27 +197,33 @@ class LimitRows:
                 cells[column] = _inherited(cells.get(column, ""), above.values[column], column)
         return replace(row, values=cells)
 
-    def of(self, job: SlurmJob, *, surely: bool = True) -> tuple[SlurmLimit, ...]:
+    def of(self, job: SlurmJob, *, surely: bool = True) -> Collection[SlurmLimit]:
         """Return the rows whose limits count for a job, each with those that do; not surely: a QOS
         or account that the job does not name may be any.
+        """
+        return self._counting(job, surely=surely).values()
+
+    def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
+        """Whether limits of a row count for a job."""
+        return _titled(row) in self._counting(job, surely=True)
+
+    def _counting(self, job: SlurmJob, *, surely: bool) -> Mapping[str, SlurmLimit]:
+        """Return the rows that count for a job, by their names.
 
         Slurm counts the association of the partition, else that of the user, else that of the
         account (assoc_mgr_fill_in_assoc); of the accounts above, only limits of groups.
         """
         key = (job.account, job.qos, job.user, job.partitions, surely)
-        if key not in self._known:
-            self._known[key] = tuple(self._counting(job, surely=surely))
-        return self._known[key]
-
-    def _counting(self, job: SlurmJob, *, surely: bool) -> Iterator[SlurmLimit]:
+        if key in self._known:
+            return self._known[key]
+        found = self._known[key] = {}
         for row in self._qos:
             named = row.name == job.qos or not (surely or job.qos)
             if named or not set(partitions_of(row)).isdisjoint(job.partitions):
-                yield row
+                found[_titled(row)] = row
         accounts = {job.account or "default"}
         if not (surely or job.account):
             accounts = {account for account, _, _ in self._associations}
-        found: dict[str, SlurmLimit] = {}
         for account, name in product(sorted(accounts), job.partitions or ("",)):
             own = self.association(account, job.user, name)
             if own is not None:
@@ -225,7 +231,7 @@ class LimitRows:
             for row in self.chain(account):
                 group = {key: cell for key, cell in row.values.items() if not key.startswith("max")}
                 found.setdefault(_titled(row), replace(row, values=group))
-        yield from found.values()
+        return found
 
     def association(self, account: str, user: str, partition: str) -> SlurmLimit | None:
         """Return the row of a user in a partition, None if no listing has one."""
@@ -257,10 +263,6 @@ class LimitRows:
                 )
                 if used + count > (values.number(row.values[column]) or 0):
                     yield f"{_named(row, column)}: {used} are submitted"
-
-    def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
-        """Whether limits of a row count for a job."""
-        return _titled(row) in map(_titled, self.of(job))
 
     def left_of(self, job: SlurmJob, exclusive: Collection[str]) -> Iterator[str]:
         """Yield what no method obeys of the limits for a job. exclusive: titles of the rows that

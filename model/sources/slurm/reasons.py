@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 
 from ... import slurm_values as values
@@ -100,6 +101,8 @@ class ReadOfSlurm:
         self.limits = LimitRows(seen.limits, seen.jobs, seen.partitions)
         self.up = {node.name: status_of(node) == "ok" for node in seen.nodes}
         self.reservations = {item.name: item for item in seen.reservations if item.end > now}
+        #: Jobs by fields and their values.
+        self._alike: dict[tuple[str, ...], defaultdict[object, list[SlurmJob]]] = {}
 
     def lacks(self, job: SlurmJob) -> str:
         """Return in words that what explains the reason of a job was not read, "" if it was."""
@@ -119,12 +122,19 @@ class ReadOfSlurm:
             return "" if holds(self, job) else f"no input gives {what}"
         return "no input explains it"
 
-    def held_alike(self, job: SlurmJob) -> Iterator[SlurmJob]:
-        """Yield the jobs that the reason of a job holds back: of a limit, all that share it."""
-        limits = [found for word in reason_words(job) if (found := _LIMIT.fullmatch(word))]
-        for other in self.seen.jobs:
-            if other is job or any(_share(limit, job, other) for limit in limits):
-                yield other
+    def held_alike(self, job: SlurmJob) -> list[SlurmJob]:
+        """Return the jobs that the reason of a job holds back: of a limit, all that share it."""
+        found = {job.full_id: job}
+        for limit in filter(None, map(_LIMIT.fullmatch, reason_words(job))):
+            fields = _sharing(limit)
+            if fields not in self._alike:
+                alike: defaultdict[object, list[SlurmJob]] = defaultdict(list)
+                self._alike[fields] = alike
+                for other in self.seen.jobs:
+                    alike[tuple(getattr(other, name) for name in fields)].append(other)
+            same = self._alike[fields][tuple(getattr(job, name) for name in fields)]
+            found |= {other.full_id: other for other in same}
+        return list(found.values())
 
     def has_limit(self, job: SlurmJob, of: str, column: str = "", tres: str = "") -> bool:
         """Return whether a limit of a QOS or an association of a job may hold it back: one of a
@@ -192,16 +202,11 @@ class ReadOfSlurm:
         return "no input lists a reservation or an unavailable node among its nodes"
 
 
-def _share(limit: re.Match[str], one: SlurmJob, other: SlurmJob) -> bool:
-    """Return whether a limit of one job counts for another too."""
-    per = limit["per"] or ""
+def _sharing(limit: re.Match[str]) -> tuple[str, ...]:
+    """Return the fields that jobs with a limit have in common."""
     if limit["of"] == "assoc":
-        return one.account == other.account and (limit["kind"] == "grp" or one.user == other.user)
-    return (
-        one.qos == other.qos
-        and (per != "peruser" or one.user == other.user)
-        and (per != "peraccount" or one.account == other.account)
-    )
+        return ("account",) if limit["kind"] == "grp" else ("account", "user")
+    return ("qos", *{"peruser": ("user",), "peraccount": ("account",)}.get(limit["per"], ()))
 
 
 def _licences_listed(read: ReadOfSlurm, job: SlurmJob) -> bool:
