@@ -62,7 +62,7 @@ def conditions(
 
     in_order: a job depends only on jobs before it. asking: for unsure jobs that may hold other
     amounts than planned, the jobs that ask for these. firm: jobs without dependencies. If the
-    budget ends, a start depends on every unsure job that its job may meet.
+    budget ends, every start that is not yet examined depends on every unsure job.
     """
     if not unsure:
         return {}
@@ -114,11 +114,16 @@ def _found(
             if name in unsure or name in found:
                 move(demand, (name,) if name in unsure else found[name])
     new: dict[str, tuple[str, ...]] = {}
+    everyone = tuple(unsure)
     for demand in demands:
         name = demand.job.id
         if before and name in found:
             continue
         start = starts.get(name)
+        if budget.late():
+            if start is not None and name not in firm:
+                new[name] = everyone
+            continue
         because: tuple[str, ...] = (name,) if name in unsure else ()
         if start is not None:
             met = () if name in firm else _met(moving, demand)
