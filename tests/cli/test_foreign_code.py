@@ -121,7 +121,7 @@ def _run_in(
     ("line", "start", "python_path"),
     [
         *some(
-            [(line, list(STARTS)[at % 2], PATHS[at // 2 % 2]) for at, line in enumerate(LINES)], 3
+            [(line, list(STARTS)[at % 2], PATHS[at // 2 % 2]) for at, line in enumerate(LINES)], 2
         ),
         *(
             pytest.param(line, start, path, marks=pytest.mark.slow)

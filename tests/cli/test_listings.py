@@ -158,7 +158,7 @@ def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_generated_cluster_at_eighty_columns(width) -> None:  # type: ignore[no-untyped-def]
     width(80)
-    instance = generate(hosts=30, running=75, pending=20, load=0.97, seed=5)
+    instance = generate(hosts=8, running=20, pending=8, load=0.97, seed=5)
     named = replace(instance.pending[0], id="a-job-with-a-very-long-name-" + "x" * 70)
     instance = replace(instance, pending=(named, *instance.pending[1:]))
     text = printed("solve", "-", "--method", "time-based", "--top", "0", "--wide",

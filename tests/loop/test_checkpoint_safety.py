@@ -168,7 +168,7 @@ def files(tmp_path: Path) -> dict[str, list[str]]:
     log = tmp_path / "log.swf"
     rng = random.Random(7)
     submit, lines = 0, ["; MaxProcs: 64"]
-    for number in range(1, 401):
+    for number in range(1, 251):
         submit += rng.randint(0, 120)
         request = rng.randint(60, 9000)
         lines.append(

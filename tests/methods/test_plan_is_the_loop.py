@@ -14,7 +14,7 @@ from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 MINUTE = 60
-SEEDS = 60
+SEEDS = 30
 
 
 def workload(seed: int, *, rich: bool) -> Instance:

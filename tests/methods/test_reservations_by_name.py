@@ -240,7 +240,7 @@ def test_brsvs_is_read() -> None:
     )
     assert (third.users, third.end - third.start) == ((), 7200)
     assert [each.reservation for each in found.pending] == ["u#0", "", "g#0"]
-    unlisted, unknown = found.omissions
+    unlisted, unknown = notes.omissions
     assert unlisted.jobs == ("2",)
     assert "gone#1 is not listed" in unlisted.what
     assert unknown.jobs == ("3",)

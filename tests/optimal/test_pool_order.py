@@ -212,14 +212,14 @@ def cp_sat_optimum(problem: PoolProblem) -> int:
 
 def test_the_tree_bounds_most_queues_with_a_large_job_better_than_prices() -> None:
     better = 0
-    for seed in range(20):
+    for seed in range(8):
         incumbent, prices = begun(with_large(seed, small=8), [*range(1, 9), 0])
         before = incumbent.bound
         for _ in islice(branched(incumbent, prices), 60):
             pass
         assert incumbent.bound >= before
         better += incumbent.bound > 1.02 * before
-    assert better >= 12
+    assert better >= 5
 
 
 @given(pool_problems(most_jobs=6), st.permutations(range(6)), st.integers(0, 50), st.data())
