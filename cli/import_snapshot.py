@@ -188,7 +188,7 @@ def make_instance(
     if now is None:
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), reference.tzinfo)
     told = base
-    seen.limits = facts.limit_rows
+    seen.limits, seen.uses = facts.limit_rows, facts.uses
     if facts.any and base is None:
         seen.machines = facts.machines
         hosts = (h.name for h in seen.hosts or ())

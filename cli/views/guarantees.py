@@ -25,7 +25,7 @@ RULE = " -------------\n"
 
 def bsla(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return the view of service classes and of their guarantees by pool."""
-    uses = pool_uses(snapshot)
+    uses = _pool_uses(snapshot)
     classes = [item for item in snapshot.instance.service_classes if asked.wants(item.name)]
     if format == "json":
         return json_records(_class_record(item, uses) for item in classes)
@@ -81,7 +81,7 @@ COLUMNS = ("POOL_NAME", "TYPE", "STATUS", "TOTAL", "FREE", "GUAR_CONFIG", "GUAR_
 
 def guaranteed_pools(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return the view of guaranteed pools; long: with their configuration and consumers."""
-    uses = [use for use in pool_uses(snapshot) if asked.wants(use.pool.pool.name)]
+    uses = [use for use in _pool_uses(snapshot) if asked.wants(use.pool.pool.name)]
     rows = [_row(use) for use in uses]
     if format == "json":
         return json_records(_pool_record(use, row) for use, row in zip(uses, rows, strict=True))
@@ -158,19 +158,9 @@ def _pool_text(use: GuaranteedUse) -> str:
     return f"{text}\n{text_table(columns, rows, '<>>>')}"
 
 
-def pool_uses(snapshot: Snapshot) -> list[GuaranteedUse]:
+def _pool_uses(snapshot: Snapshot) -> list[GuaranteedUse]:
     """Return the use of each guaranteed pool by the running jobs of a snapshot."""
-    from ...solver.availability.running_profile import FreeNow
     from ...solver.resolve import Resolver
+    from ...solver.rules.eligibility import InitialSituation
 
-    instance = snapshot.instance
-    resolver = Resolver.of(instance)
-    table, index = resolver.table, resolver.host_index()
-    if table.guarantees is None:
-        return []
-    free = FreeNow(table)
-    for item in instance.running:
-        allocation = {index[name]: slots for name, slots in item.allocation.items()}
-        for alternative, part in resolver.running_uses(item, allocation):
-            free.take(alternative, part, elapsed=instance.now - item.start)
-    return [table.pool_use(number, free.pool) for number in range(len(table.guarantees.pools))]
+    return InitialSituation(snapshot.instance, Resolver.of(snapshot.instance)).pool_uses

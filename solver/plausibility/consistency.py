@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ...model.cluster import Cluster
 from ...model.configuration import OF_JOBS
 from ...model.display import some
 from ...model.errors import InputError
+from ...model.formats.names import Domains
 from ...model.gpu_request import GPUS_NAMED
 from ...model.input_limits import limits
 from ...model.instance import Instance
-from ...model.job import LARGEST_INDEX, parse_array
+from ...model.job import LARGEST_INDEX, job_groups_of, parse_array
 from ...model.modules import with_loaded_modules
 from ...model.omissions import Omission
 from ...model.shares import Groups
@@ -30,9 +31,11 @@ from ...model.sources.lsf_state.assemble import RUNNING
 from ...model.sources.lsf_state.bhosts import SeenHost
 from ...model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
 from ...model.sources.lsf_state.bqueues import ROUNDING, SeenQueue
-from ...model.sources.lsf_state.limits import SeenLimit
+from ...model.sources.lsf_state.limits import SeenLimit, SeenUse
+from ...model.sources.lsf_state.reservations import MAX_SHOWN
 from ...model.sources.lsf_state.seen import Seen
 from ..availability.demand import Windows
+from ..availability.guarantees import GuaranteedUse
 from ..fairshare.dispatch_order import order_policy
 from ..pending_reasons import counted
 from ..resolve import Resolver
@@ -80,7 +83,7 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
         *_reservations(instance, seen),
         *_amounts(instance, seen),
         *_shared_amounts(instance, seen),
-        *_limits(instance, seen),
+        *_uses(instance, seen),
         *_absolute(instance, seen),
         *_fits_nowhere(instance, seen),
         *unexplained(instance, of_lsf(instance, said), "bjobs"),
@@ -324,50 +327,122 @@ def _shared_amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
             yield Omission(text, where="bhosts -s", resources=(name,))
 
 
-def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """Yield counts of blimits that the jobs of the instance do not explain."""
+def _uses(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Yield amounts in use, and numbers of pending jobs, that the listed jobs do not explain."""
+    told = set[str]()
+    for item in (*_of_limits(instance, seen), *_of_named(instance, seen)):
+        if item.least <= item.counted <= item.most:
+            continue
+        number = counted(int(item.counted), item.unit)
+        text = f"{item.what} has {number} {item.state}, but the listed jobs "
+        text += f"{'use' if item.state == 'in use' else 'count'} {item.least:g}"
+        if text not in told:  # bsla and bresources print the same
+            told.add(text)
+            yield Omission(text, where=item.where, **item.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """An amount that a command prints, and the least and most of it that listed jobs have."""
+
+    what: str
+    where: str
+    unit: str
+    counted: float
+    least: float
+    most: float
+    #: Scope of an omission.
+    scope: Mapping[str, Any]
+    state: str = "in use"
+
+
+def _of_limits(instance: Instance, seen: Seen) -> Iterator[_Use]:
     groups = Groups(instance.groups)
     for row in seen.limits:
-        for what in ("slots", "jobs"):
-            if what not in row.used:
-                continue
-            least, most = _held_of(row, what, seen, groups, instance.cluster)
-            if not least <= row.used[what] <= most:
-                yield Omission(
-                    f"limit {row.name} has {counted(int(row.used[what]), what[:-1])} in use, but "
-                    f"the listed jobs use {least}",
-                    where="blimits",
-                    queues=row.consumers.get("queues", ()),
-                    users=row.consumers.get("users", ()),
-                    hosts=row.consumers.get("hosts", ()),
+        names = row.consumers.get("hosts", ())
+        hosts = {h for name in names for h in instance.cluster.expand(name) or ()}
+        scope = {name: row.consumers.get(name, ()) for name in ("queues", "users", "hosts")}
+
+        def counts(job: SeenJob, row: SeenLimit = row) -> bool:
+            users = row.consumers.get("users", ())
+            return (
+                not users
+                or any(
+                    name == job.user or (name in groups and groups.contains_user(name, job.user))
+                    for name in users
                 )
+            ) and all(
+                (value := getattr(job, item.of_job)) in row.consumers.get(item.field, (value,))
+                for item in OF_JOBS[1:]
+            )
+
+        for unit in row.used.keys() & {"slots", "jobs"}:
+            held = _held(seen, counts, unit, hosts if names else None)
+            yield _Use(f"limit {row.name}", "blimits", unit[:-1], row.used[unit], *held, scope)
 
 
-def _held_of(
-    row: SeenLimit, what: str, seen: Seen, groups: Groups, cluster: Cluster
+def _held(
+    seen: Seen, counts: Callable[[SeenJob], bool], unit: str, hosts: Collection[str] | None
 ) -> tuple[int, int]:
-    """Return the minimum and the maximum of slots or jobs that count in a limit."""
-    hosts = {h for name in row.consumers.get("hosts", ()) for h in cluster.expand(name) or ()}
+    """Return the minimum and the maximum of slots or jobs in use; hosts: None for all."""
     least = most = 0
-    for job in seen.jobs:
-        users = row.consumers.get("users", ())
-        mine = not users or any(
-            name == job.user or (name in groups and groups.contains_user(name, job.user))
-            for name in users
-        )
-        for item in OF_JOBS[1:]:
-            value = getattr(job, item.of_job)
-            mine &= value in row.consumers.get(item.field, (value,))
-        if not mine:
-            continue
-        slots = sum(n for host, n in job.allocation.items() if not hosts or host in hosts)
+    for job in filter(counts, seen.jobs):
+        slots = sum(n for host, n in job.allocation.items() if hosts is None or host in hosts)
         started = job.status in RUNNING
-        held = int(slots > 0) if what == "jobs" else slots
+        held = int(slots > 0) if unit == "jobs" else slots
         least += held if started and not job.unknown else 0
-        more = job.reserved if what == "slots" else int(job.reserved > 0)
+        more = job.reserved if unit == "slots" else int(job.reserved > 0)
         unsure = _ANY_NUMBER if job.unknown else 0
         most += max(held, unsure) if started or not job.status else more
     return least, most
+
+
+def _pool_uses(instance: Instance) -> dict[str, GuaranteedUse]:
+    """Return the use of each guaranteed pool by name; {} if a requirement is unreadable."""
+    instance = with_loaded_modules(instance)
+    with suppress(InputError):  # which has been reported already
+        found = InitialSituation(instance, Resolver.of(instance, reserving=False)).pool_uses
+        return {use.pool.pool.name: use for use in found}
+    return {}
+
+
+def _of_named(instance: Instance, seen: Seen) -> Iterator[_Use]:
+    """Yield what the jobs of job groups, service classes and advance reservations use."""
+    domains = Domains(host.name for host in instance.cluster.hosts)
+    pools = _pool_uses(instance) if any(item.of == "service_class" for item in seen.uses) else {}
+    unsure = _ANY_NUMBER * any(job.unknown for job in seen.jobs if job.status not in WAITING)
+    listed = {job.id for job in seen.jobs}
+    for item in seen.uses:
+
+        def counts(job: SeenJob, item: SeenUse = item) -> bool:
+            name = getattr(job, item.of)
+            return item.name in (name, name[:MAX_SHOWN], *job_groups_of(name))
+
+        name, where = f"{item.of.replace('_', ' ')} {item.name}", item.where
+        scope: dict[str, Any] = {}
+        if item.of == "job_group" and any(job.job_group for job in seen.jobs):
+            top = job_groups_of(item.name)[:1]
+            jobs = (job for job in instance.pending if job_groups_of(job.job_group)[:1] == top)
+            scope["jobs"] = tuple(job.id for job in jobs)
+        if item.of == "service_class":
+            use = pools.get(item.unit)
+            if use is not None and item.name in use.pool.guaranteed:
+                least, scope = use.used.get(item.name, 0.0), {"hosts": use.pool.pool.hosts}
+                name += f" of pool {item.unit}"
+                unit = use.pool.pool.kind.removesuffix("s")
+                yield _Use(name, where, unit, item.amount, least, least + unsure, scope)
+            continue
+        hosts = None
+        if item.host:
+            hosts = (domains.known(item.host),)
+            name, scope = f"{name} on {hosts[0]}", {"hosts": hosts}
+        yield _Use(
+            name, where, item.unit[:-1], item.amount, *_held(seen, counts, item.unit, hosts), scope
+        )
+        waiting = sum(
+            _elements(j, listed) for j in seen.jobs if j.status not in RUNNING and counts(j)
+        )
+        yield _Use(name, where, "job", item.pending, 0, waiting, scope, "pending")
 
 
 def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:

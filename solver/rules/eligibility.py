@@ -16,6 +16,7 @@ from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reserved_periods import ALWAYS
 from ..availability.demand import Accepted, Windows, last_starts
+from ..availability.guarantees import GuaranteedUse
 from ..availability.resources import (
     Allocation,
     BoolArray,
@@ -100,6 +101,12 @@ class InitialSituation:
             for alternative, part in self._resolver.running_uses(item, allocation):
                 found.take(alternative, part, elapsed=elapsed, whole_hosts=blocked)
         return found
+
+    @property
+    def pool_uses(self) -> list[GuaranteedUse]:
+        """Return the use of each guaranteed pool."""
+        pools = () if self.table.guarantees is None else self.table.guarantees.pools
+        return [self.table.pool_use(number, self.free_now.pool) for number in range(len(pools))]
 
     @cached_property
     def last_accepted(self) -> IntArray:

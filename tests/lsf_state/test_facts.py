@@ -111,6 +111,68 @@ def test_job_groups_are_those_of_bjgroup(groups: str, limits: list[tuple[str, in
     ) == ("y" in groups)
 
 
+GROUPS = "GROUP_NAME NJOBS PEND RUN SSUSP USUSP FINISH SLA JLIMIT OWNER\n/a 3 {} 0 () {} ann\n"
+RUNS = """
+Job <8>, User <ann>, Project <default>, Status <{}>, Queue <normal>, Command <x>{}
+Fri Nov 27 00:33:00: Submitted from host <hostA>, CWD </>, 2 Processors Requested;
+Fri Nov 27 00:34:00: Started on 2 Hosts/Processors <2*hostA>;
+"""
+POOL = "GUARANTEED RESOURCE POOL: p\nTYPE: {}\nDISTRIBUTION: [sc, 1]\nHOSTS: all\n"
+USED = "\nCONSUMERS CONFIG USED USED\nsc 1 1 {}\n"
+CLASS = (
+    "SERVICE CLASS NAME:  sc\nGOAL:  GUARANTEE\n\nPOOL NAME TYPE CONFIG USED USED\np slots 4 2 2\n"
+)
+BOOKED = "RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW\nu#0 user ann 2/2 hostA:2/2 {}\n{}"
+
+
+@pytest.mark.behaviour("CFG-04", "GRP-01", "GUA-02", "ARV-01")
+@pytest.mark.parametrize(
+    ("texts", "member", "says"),
+    [
+        ({"bjgroup": GROUPS.format("0 1 0 0", "-/3")}, "Job Group </a/b>", "1 job in use"),
+        ({"bjgroup": GROUPS.format("0 0 1 0", "-/3")}, "Job Group </a>", "1 job in use"),
+        ({"bjgroup": GROUPS.format("0 0 0 1", "-/3")}, "Job Group </a>", "1 job in use"),
+        ({"bjgroup": GROUPS.format("0 0 0 0", "1/3")}, "Job Group </a>", "1 job in use"),
+        ({"bjgroup": GROUPS.format("1 0 0 0", "0/3")}, "", "1 job pending"),
+        ({"bsla": CLASS, "bresources": POOL.format("slots")}, "Service Class <sc>", "2 slots in"),
+        (
+            {"bresources": POOL.format("slots") + USED.format(2)},
+            "Service Class <sc>",
+            "service class sc of pool p has 2 slots in use",
+        ),
+        (
+            {"bresources": POOL.format("hosts") + USED.format(1)},
+            "Service Class <sc>",
+            "service class sc of pool p has 1 host in use",
+        ),
+        (
+            {"brsvs": BOOKED.format("11/27/0/0-11/27/9/0", "Reservation Type: OPEN\n")},
+            "Reservation <u#0>",
+            "reservation u#0 on hostA has 2 slots in use",
+        ),
+    ],
+)
+def test_amounts_in_use_are_those_of_the_listed_jobs(
+    texts: dict[str, str], member: str, says: str
+) -> None:
+    """A listing prints a use; a running job explains it if it is listed as a member."""
+    bhosts = PRINTED["bhosts"].replace("0      0      0      0      0\nhostB", "2 2 0 0 0\nhostB")
+    for words in filter(None, ("", member)):
+        listed = RUNS.replace(", Status", f", {words}, Status" if words else ", Status")
+        found = made(**texts, bhosts=bhosts, bjobs=PRINTED["bjobs"] + listed.format("RUN", ""))
+        told = [item.what for item in found.omissions if says in item.what]
+        assert len(told) == (not words), (words, found.omissions)
+        assert words or not plan(found, "optimal", effort=5)["7"].proved
+
+
+def test_a_use_that_no_job_explains_touches_the_jobs_of_its_group() -> None:
+    listed = PRINTED["bjobs"].replace("Status", "Job Group </a/b>, Status")
+    listed += PRINTED["bjobs"].replace("<7>", "<9>").replace("Status", "Job Group </c>, Status")
+    found = made(bjgroup=GROUPS.format("1 1 0 0", "1/3"), bjobs=listed)
+    (item,) = (item for item in found.omissions if "/a has 1 job in use" in item.what)
+    assert item.jobs == ("7",)
+
+
 #: A host of two sockets, after what one of open-mpi's issue 12794 prints; hostB has threads.
 TREES = """Host[377G] hostA
     Socket0

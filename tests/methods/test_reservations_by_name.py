@@ -217,11 +217,16 @@ system#0 sys    system  4       hA:0/2         12/31/23/0-1/1/1/0
 
 def test_brsvs_is_read() -> None:
     from slotwise.model.sources.lsf_state.reading import Reading
-    from slotwise.model.sources.lsf_state.reservations import read_brsvs, with_reservations
+    from slotwise.model.sources.lsf_state.reservations import (
+        SeenReservation,
+        read_brsvs,
+        with_reservations,
+    )
     from slotwise.model.sources.lsf_state.values import Remarks, Text
 
     notes = Remarks()
-    seen = list(read_brsvs(text := Text(LISTED, "brsvs"), Reading(text, notes)))
+    found = read_brsvs(text := Text(LISTED, "brsvs"), Reading(text, notes))
+    seen = [item for item in found if isinstance(item, SeenReservation)]
     hosts = (Host("hA", 4), Host("hB", 2))
     jobs = (
         job("1", reservation="u#0"),

@@ -35,6 +35,7 @@ from . import values
 from .bqueues import read_aps
 from .limits import (
     SeenLimit,
+    SeenUse,
     limits_as_configured,
     limits_of_rows,
     read_bjgroup,
@@ -167,8 +168,9 @@ _POOL = "GUARANTEED RESOURCE POOL"
 _SUMMARY = "RESOURCE SUMMARY"
 
 
-def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
-    """Yield the service classes of bsla."""
+def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass | SeenUse]:
+    """Yield the service classes of bsla, and what they use of pools."""
+    yield from _guarantees_used(text, _CLASS, reading)
     for name, fields, line in _blocks(text, _CLASS):
         reading.at(f"service class {name}", line, Touched())
         words = fields.get("ACCESS CONTROL", "")
@@ -184,8 +186,28 @@ def _goal(text: str) -> tuple[str, ...]:
     return guarantee_text.goals([text])
 
 
-def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
-    """Yield the pools of bresources -g -l."""
+def _guarantees_used(text: Text, head: str, reading: Reading) -> Iterator[SeenUse]:
+    """Yield what each class uses of each pool; head: the word at which a block begins."""
+    block, where, in_table = "", "bsla" if head == _CLASS else "bresources -g -l", False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if line.startswith(f"{head}:"):
+            block, in_table = line.partition(":")[2].strip(), False
+        elif words[:1] == ["CONSUMERS"] or words[:2] == ["POOL", "NAME"]:
+            in_table = True
+        elif not words:
+            in_table = False
+        elif in_table and len(words) > 3:
+            name, pool = (block, words[0]) if head == _CLASS else (words[0], block)
+            reading.at(f"guaranteed pool {pool}", number, Touched())
+            used = reading.value("TOTAL USED", words[-1], values.size)
+            if used is not None:
+                yield SeenUse(where, "service_class", name, pool, used)
+
+
+def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool | SeenUse]:
+    """Yield the pools of bresources -g -l, and what classes use of them."""
+    yield from _guarantees_used(text, _POOL, reading)
     for name, fields, line in _blocks(text, _POOL):
         reading.at(f"guaranteed pool {name}", line, Touched())
         kind = reading.value("TYPE", fields.get("TYPE", ""), guarantee_text.pool_type)
@@ -322,6 +344,8 @@ class SiteFacts:
     limits: tuple[Limit, ...] = ()
     #: Rows of blimits.
     limit_rows: tuple[SeenLimit, ...] = ()
+    #: Amounts in use by the jobs of job groups, service classes and advance reservations.
+    uses: tuple[SeenUse, ...] = ()
     #: Job groups of bjgroup.
     job_groups: tuple[JobGroup, ...] = ()
     #: Advance reservations of brsvs.
@@ -358,7 +382,7 @@ class SiteFacts:
     def of_files(self) -> SiteFacts:
         """Return only what the configuration files of a site say too."""
         without = replace(self, units={}, units_without_use=frozenset(), absolute={})
-        return replace(without, job_groups=(), reservations=())
+        return replace(without, job_groups=(), reservations=(), uses=())
 
     def site(
         self, hosts: Iterable[str], origin: str, notes: Remarks, queues: Iterable[str] = ()
@@ -637,10 +661,12 @@ def _more(
     """Return the reader that adds to a list. unique: of equal names the last counts."""
 
     def add(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-        found: Any = (*getattr(facts, field), *read(text, reading))
+        read_here = list(read(text, reading))
+        uses = [item for item in read_here if isinstance(item, SeenUse)]
+        found: Any = (*getattr(facts, field), *(it for it in read_here if it not in uses))
         if unique:
             found = tuple({item.name: item for item in found}.values())
-        return replace(facts, **{field: found})
+        return replace(facts, **{field: found}, uses=(*facts.uses, *uses))
 
     return add
 

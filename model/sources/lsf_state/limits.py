@@ -46,6 +46,26 @@ class SeenLimit:
     used: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SeenUse:
+    """Amount that a command prints for the jobs of a group, a class or a reservation."""
+
+    #: Command that prints it.
+    where: str
+    #: Field of a listed job with the name of its group, class or reservation.
+    of: str
+    #: Name of the group, the class or the reservation.
+    name: str
+    #: "jobs" or "slots"; the name of the pool of which a service class uses an amount.
+    unit: str
+    #: Amount of the jobs that run or are suspended.
+    amount: float
+    #: Host on which it is used, "" for all.
+    host: str = ""
+    #: Number of pending jobs.
+    pending: int = 0
+
+
 def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
     """Return the limits of sections as in lsb.resources; omissions are noted in `reading`."""
     lines = [
@@ -211,8 +231,8 @@ def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
     return Scope(names, each=len(set(rows)) > 1)
 
 
-def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
-    """Yield the job groups of bjgroup, each with its own limit."""
+def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup | SeenUse]:
+    """Yield the job groups of bjgroup, each with its own limit, and the counts of their jobs."""
     names: list[str] = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
@@ -225,16 +245,27 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
             name = reading.value("GROUP_NAME", words[0], values.job_group)
             if not name:
                 continue  # the root has no limit
+            found = next((word for word in words[1:] if "/" in word and word != "()"), "")
             if "JLIMIT" not in names:
                 yield JobGroup(name, None)
-                continue
-            found = next((word for word in words[1:] if "/" in word and word != "()"), "")
-            if not found:
+            elif not found:
                 reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is not STARTED/LIMIT")
-                continue
-            limit = reading.value("JLIMIT", found.split("/", 1)[1], values.whole)
-            if not reading.names:
-                yield JobGroup(name, limit)
+            else:
+                limit = reading.value("JLIMIT", found.split("/", 1)[1], values.whole)
+                if not reading.names:
+                    yield JobGroup(name, limit)
+            yield from _uses_of_group(name, {**row, "STARTED": found.split("/")[0]}, reading)
+
+
+def _uses_of_group(name: str, row: Mapping[str, str], reading: Reading) -> Iterator[SeenUse]:
+    """Yield the counts of a job group, and what counts in its limit."""
+    pending, *parts = (
+        reading.value(column, row.get(column, ""), values.whole) or 0
+        for column in ("PEND", "RUN", "SSUSP", "USUSP")
+    )
+    yield SeenUse("bjgroup", "job_group", name, "jobs", sum(parts), pending=pending)
+    if row["STARTED"].isdecimal():
+        yield SeenUse("bjgroup", "job_group", name, "jobs", int(row["STARTED"]))
 
 
 def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> None:

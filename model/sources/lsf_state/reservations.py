@@ -16,16 +16,19 @@ from ...instance import AdvanceReservation, Instance
 from ...job import Job
 from ...windows import parse_windows
 from . import values
+from .limits import SeenUse
 from .reading import Reading, Touched
 from .values import Remarks, Text
 
 _COUNT = re.compile(r"(?:\d+|-)/\d+|\d+")
-_HOST = re.compile(r"(?P<host>[^\s:]+):(?:\d+|-)/(?P<slots>\d+)")
+_HOST = re.compile(r"(?P<host>[^\s:]+):(?P<used>\d+|-)/(?P<slots>\d+)")
 #: Month, day, hour and minute, with the year before if it is printed.
 _ONCE = re.compile(r"(?:(\d{4})/)?(\d{1,2})/(\d{1,2})/(\d{1,2})/(\d{1,2})")
 _EACH = r"(?:\d:)?\d{1,2}:\d{1,2}"
 _AGAIN = re.compile(rf"(?P<window>{_EACH}-{_EACH})\s*\*")
 _TYPE = re.compile(r"^\s*Reservation Type:\s*(\w+)", re.M)
+#: A line of brsvs -l below the table.
+_LABEL = re.compile(r"\s*[A-Z][A-Za-z ]*:(?!\S)")
 #: RSVID of the table without -w has no more characters.
 MAX_SHOWN = 11
 
@@ -42,6 +45,8 @@ class SeenReservation:
     users: tuple[str, ...] = ()
     #: Reserved slots by host name.
     slots: dict[str, int] = field(default_factory=dict)
+    #: Slots in use by host name.
+    used: dict[str, int] = field(default_factory=dict)
     #: Times of the reservation, as printed.
     window: str = ""
     #: Whether jobs continue after the reservation ends, None if unknown.
@@ -50,19 +55,21 @@ class SeenReservation:
     line: int = 0
 
 
-def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
-    """Yield the reservations of brsvs, and those with unreadable parts."""
+def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation | SeenUse]:
+    """Yield the reservations of brsvs with what their jobs use."""
     found: list[SeenReservation] = []
     listed = False
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
         if words[:1] == ["RSVID"]:
             listed = True
-        elif listed and words and not line[0].isspace() and not words[0].endswith(":"):
-            found.append(_first_line(words, number))
         elif found and (found_type := _TYPE.match(line)):
             found[-1].open = found_type[1].upper() == "OPEN"
             listed = False
+        elif _LABEL.match(line):
+            continue
+        elif listed and words and not line[0].isspace():
+            found.append(_first_line(words, number))
         elif listed and found and words:
             _add_hosts(found[-1], words)
     for item in found:
@@ -72,6 +79,8 @@ def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
             reading.unknown("is not a line RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW")
             continue
         yield item
+        for host, used in item.used.items():
+            yield SeenUse("brsvs", "reservation", item.name, "slots", used, host)
 
 
 def _first_line(words: Sequence[str], number: int) -> SeenReservation:
@@ -91,6 +100,8 @@ def _add_hosts(item: SeenReservation, words: Sequence[str]) -> None:
     for word in words:
         if host := _HOST.fullmatch(word):
             item.slots[host["host"]] = int(host["slots"])
+            if host["used"] != "-":
+                item.used[host["host"]] = int(host["used"])
         else:
             times.append(word)
     if times and not item.window:

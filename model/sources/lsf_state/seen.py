@@ -9,7 +9,7 @@ from ...formats.lsf.shared import HostFacts
 from .bhosts import SeenGpus, SeenHost, SeenShared
 from .bjobs import SeenJob
 from .bqueues import SeenPartition, SeenQueue
-from .limits import SeenLimit
+from .limits import SeenLimit, SeenUse
 from .values import Remarks
 
 
@@ -33,6 +33,8 @@ class Seen:
     partitions: list[SeenPartition] | None = None
     #: Rows of blimits.
     limits: Sequence[SeenLimit] = ()
+    #: Amounts in use by the jobs of job groups, service classes and advance reservations.
+    uses: Sequence[SeenUse] = ()
     #: Absolute priority as bjobs -aps prints it, by job id.
     absolute: Mapping[str, str] = field(default_factory=dict)
     #: Machines, from lshosts.
