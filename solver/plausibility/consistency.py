@@ -329,34 +329,21 @@ def _shared_amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
 
 def _uses(instance: Instance, seen: Seen) -> Iterator[Omission]:
     """Yield amounts in use, and numbers of pending jobs, that the listed jobs do not explain."""
-    told = set[str]()
-    for item in (*_of_limits(instance, seen), *_of_named(instance, seen)):
-        if item.least <= item.counted <= item.most:
-            continue
-        number = counted(int(item.counted), item.unit)
-        text = f"{item.what} has {number} {item.state}, but the listed jobs "
-        text += f"{'use' if item.state == 'in use' else 'count'} {item.least:g}"
-        if text not in told:  # bsla and bresources print the same
-            told.add(text)
-            yield Omission(text, where=item.where, **item.scope)
+    found = (*_of_limits(instance, seen), *_of_named(instance, seen))
+    yield from {replace(item, where=""): item for item in found}.values()  # bsla and bresources
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """An amount that a command prints, and the least and most of it that listed jobs have."""
-
-    what: str
-    where: str
-    unit: str
-    counted: float
-    least: float
-    most: float
-    #: Scope of an omission.
-    scope: Mapping[str, Any]
-    state: str = "in use"
+def _difference(
+    what: str, use: SeenUse, held: tuple[float, float], scope: Mapping[str, Any]
+) -> Iterator[Omission]:
+    """Yield that an amount is not what listed jobs have; held: the least and most of it."""
+    if not held[0] <= use.amount <= held[1]:
+        number = counted(int(use.amount), use.unit.removesuffix("s"), use.state)
+        text = f"{what} has {number}, but the listed jobs have {held[0]:g}"
+        yield Omission(text, where=use.where, **scope)
 
 
-def _of_limits(instance: Instance, seen: Seen) -> Iterator[_Use]:
+def _of_limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
     groups = Groups(instance.groups)
     for row in seen.limits:
         names = row.consumers.get("hosts", ())
@@ -364,27 +351,25 @@ def _of_limits(instance: Instance, seen: Seen) -> Iterator[_Use]:
         scope = {name: row.consumers.get(name, ()) for name in ("queues", "users", "hosts")}
 
         def counts(job: SeenJob, row: SeenLimit = row) -> bool:
-            users = row.consumers.get("users", ())
+            users = row.consumers.get("users", (job.user,))
+            known = [name for name in users if name in groups]
             return (
-                not users
-                or any(
-                    name == job.user or (name in groups and groups.contains_user(name, job.user))
-                    for name in users
-                )
+                job.user in users or any(groups.contains_user(name, job.user) for name in known)
             ) and all(
                 (value := getattr(job, item.of_job)) in row.consumers.get(item.field, (value,))
                 for item in OF_JOBS[1:]
             )
 
-        for unit in row.used.keys() & {"slots", "jobs"}:
+        for unit in sorted(row.used.keys() & {"slots", "jobs"}):
+            use = SeenUse("blimits", "", row.name, unit, row.used[unit])
             held = _held(seen, counts, unit, hosts if names else None)
-            yield _Use(f"limit {row.name}", "blimits", unit[:-1], row.used[unit], *held, scope)
+            yield from _difference(f"limit {row.name}", use, held, scope)
 
 
 def _held(
     seen: Seen, counts: Callable[[SeenJob], bool], unit: str, hosts: Collection[str] | None
 ) -> tuple[int, int]:
-    """Return the minimum and the maximum of slots or jobs in use; hosts: None for all."""
+    """Return the minimum and the maximum of slots or jobs in use; hosts: any if None."""
     least = most = 0
     for job in filter(counts, seen.jobs):
         slots = sum(n for host, n in job.allocation.items() if hosts is None or host in hosts)
@@ -406,43 +391,42 @@ def _pool_uses(instance: Instance) -> dict[str, GuaranteedUse]:
     return {}
 
 
-def _of_named(instance: Instance, seen: Seen) -> Iterator[_Use]:
-    """Yield what the jobs of job groups, service classes and advance reservations use."""
+def _of_named(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Yield wrong amounts of job groups, service classes and advance reservations."""
     domains = Domains(host.name for host in instance.cluster.hosts)
     pools = _pool_uses(instance) if any(item.of == "service_class" for item in seen.uses) else {}
     unsure = _ANY_NUMBER * any(job.unknown for job in seen.jobs if job.status not in WAITING)
     listed = {job.id for job in seen.jobs}
     for item in seen.uses:
+        what = f"{item.of.replace('_', ' ')} {item.name}"
+        scope: dict[str, Any] = {}
+        if item.of == "service_class":
+            use = pools.get(item.unit)
+            if use is not None and item.name in use.pool.guaranteed:
+                least, counts_in = use.used.get(item.name, 0.0), use.pool.pool
+                counted_by = replace(item, unit=counts_in.kind)
+                what, scope = f"{what} of pool {item.unit}", {"hosts": counts_in.hosts}
+                yield from _difference(what, counted_by, (least, least + unsure), scope)
+            continue
+        if item.of == "job_group" and any(job.job_group for job in seen.jobs):
+            top = job_groups_of(item.name)[0]
+            jobs = (job for job in instance.pending if top in job_groups_of(job.job_group))
+            scope = {"jobs": tuple(job.id for job in jobs)}
+        elif item.host:
+            scope = {"hosts": (domains.known(item.host),)}
+            what = f"{what} on {scope['hosts'][0]}"
 
         def counts(job: SeenJob, item: SeenUse = item) -> bool:
             name = getattr(job, item.of)
             return item.name in (name, name[:MAX_SHOWN], *job_groups_of(name))
 
-        name, where = f"{item.of.replace('_', ' ')} {item.name}", item.where
-        scope: dict[str, Any] = {}
-        if item.of == "job_group" and any(job.job_group for job in seen.jobs):
-            top = job_groups_of(item.name)[:1]
-            jobs = (job for job in instance.pending if job_groups_of(job.job_group)[:1] == top)
-            scope["jobs"] = tuple(job.id for job in jobs)
-        if item.of == "service_class":
-            use = pools.get(item.unit)
-            if use is not None and item.name in use.pool.guaranteed:
-                least, scope = use.used.get(item.name, 0.0), {"hosts": use.pool.pool.hosts}
-                name += f" of pool {item.unit}"
-                unit = use.pool.pool.kind.removesuffix("s")
-                yield _Use(name, where, unit, item.amount, least, least + unsure, scope)
-            continue
-        hosts = None
-        if item.host:
-            hosts = (domains.known(item.host),)
-            name, scope = f"{name} on {hosts[0]}", {"hosts": hosts}
-        yield _Use(
-            name, where, item.unit[:-1], item.amount, *_held(seen, counts, item.unit, hosts), scope
-        )
-        waiting = sum(
-            _elements(j, listed) for j in seen.jobs if j.status not in RUNNING and counts(j)
-        )
-        yield _Use(name, where, "job", item.pending, 0, waiting, scope, "pending")
+        held: tuple[float, float]
+        if item.state == "in use":
+            held = _held(seen, counts, item.unit, scope.get("hosts"))
+        else:
+            waiting = (job for job in seen.jobs if job.status not in RUNNING and counts(job))
+            held = 0, sum(_elements(job, listed) for job in waiting)
+        yield from _difference(what, item, held, scope)
 
 
 def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:

@@ -170,8 +170,9 @@ _SUMMARY = "RESOURCE SUMMARY"
 
 def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass | SeenUse]:
     """Yield the service classes of bsla, and what they use of pools."""
-    yield from _guarantees_used(text, _CLASS, reading)
-    for name, fields, line in _blocks(text, _CLASS):
+    for name, fields, line, rows in _blocks(text, _CLASS):
+        for pool, *_, used in rows:
+            yield SeenUse("bsla", "service_class", name, pool, float(used))
         reading.at(f"service class {name}", line, Touched())
         words = fields.get("ACCESS CONTROL", "")
         access = reading.value("ACCESS CONTROL", words, guarantee_text.access) if words else None
@@ -186,29 +187,11 @@ def _goal(text: str) -> tuple[str, ...]:
     return guarantee_text.goals([text])
 
 
-def _guarantees_used(text: Text, head: str, reading: Reading) -> Iterator[SeenUse]:
-    """Yield what each class uses of each pool; head: the word at which a block begins."""
-    block, where, in_table = "", "bsla" if head == _CLASS else "bresources -g -l", False
-    for number, line in enumerate(text.content.splitlines(), start=1):
-        words = line.split()
-        if line.startswith(f"{head}:"):
-            block, in_table = line.partition(":")[2].strip(), False
-        elif words[:1] == ["CONSUMERS"] or words[:2] == ["POOL", "NAME"]:
-            in_table = True
-        elif not words:
-            in_table = False
-        elif in_table and len(words) > 3:
-            name, pool = (block, words[0]) if head == _CLASS else (words[0], block)
-            reading.at(f"guaranteed pool {pool}", number, Touched())
-            used = reading.value("TOTAL USED", words[-1], values.size)
-            if used is not None:
-                yield SeenUse(where, "service_class", name, pool, used)
-
-
 def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool | SeenUse]:
     """Yield the pools of bresources -g -l, and what classes use of them."""
-    yield from _guarantees_used(text, _POOL, reading)
-    for name, fields, line in _blocks(text, _POOL):
+    for name, fields, line, rows in _blocks(text, _POOL):
+        for consumer, *_, used in rows:
+            yield SeenUse("bresources -g -l", "service_class", consumer, name, float(used))
         reading.at(f"guaranteed pool {name}", line, Touched())
         kind = reading.value("TYPE", fields.get("TYPE", ""), guarantee_text.pool_type)
         shares = reading.value(
@@ -232,21 +215,24 @@ def tell_short(reading: Reading) -> None:
     reading.unknown("guaranteed pools without their guarantees (give bresources -g -l)")
 
 
-def _blocks(text: Text, head: str) -> Iterator[tuple[str, dict[str, str], int]]:
-    """Name, fields and first line of each block that begins with this word."""
+def _blocks(text: Text, head: str) -> Iterator[tuple[str, dict[str, str], int, list[list[str]]]]:
+    """Name, fields, first line and rows of amounts of each block that begins with this word."""
     name, fields, first, summed = "", dict[str, str](), 0, False
+    rows: list[list[str]] = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         key, colon, value = (part.strip() for part in line.partition(":"))
         if colon and key == head:
             if name:
-                yield name, fields, first
-            name, fields, first, summed = value, {}, number, False
+                yield name, fields, first, rows
+            name, fields, first, summed, rows = value, {}, number, False, []
         elif key == _SUMMARY:
             summed = True
         elif colon and not summed:
             fields.setdefault(key, value)
+        elif len(words := line.split()) > 3 and re.fullmatch(r"\d+(\.\d+)?", words[-1]):
+            rows.append(words)
     if name:
-        yield name, fields, first
+        yield name, fields, first, rows
 
 
 def classes_and_pools(

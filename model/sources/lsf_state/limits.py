@@ -58,12 +58,12 @@ class SeenUse:
     name: str
     #: "jobs" or "slots"; the name of the pool of which a service class uses an amount.
     unit: str
-    #: Amount of the jobs that run or are suspended.
+    #: Amount in total.
     amount: float
-    #: Host on which it is used, "" for all.
+    #: Host of the use; "" stands for all hosts.
     host: str = ""
-    #: Number of pending jobs.
-    pending: int = 0
+    #: "in use" or "pending".
+    state: str = "in use"
 
 
 def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
@@ -263,9 +263,9 @@ def _uses_of_group(name: str, row: Mapping[str, str], reading: Reading) -> Itera
         reading.value(column, row.get(column, ""), values.whole) or 0
         for column in ("PEND", "RUN", "SSUSP", "USUSP")
     )
-    yield SeenUse("bjgroup", "job_group", name, "jobs", sum(parts), pending=pending)
-    if row["STARTED"].isdecimal():
-        yield SeenUse("bjgroup", "job_group", name, "jobs", int(row["STARTED"]))
+    started = int(row["STARTED"]) if row["STARTED"].isdecimal() else 0
+    yield SeenUse("bjgroup", "job_group", name, "jobs", max(sum(parts), started))
+    yield SeenUse("bjgroup", "job_group", name, "jobs", pending, state="pending")
 
 
 def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> None:
