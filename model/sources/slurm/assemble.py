@@ -36,6 +36,7 @@ from .several_partitions import (
     JobAhead,
     PartitionGroups,
     behind_others,
+    in_taking,
     omitted_of,
 )
 from .site import (
@@ -123,6 +124,9 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     facts = facts_of(seen, notes)
     for kind, names in sorted(seen.unknown.items()):
         notes.touch(f"{kind} fields that no version up to {LAST_READ} has: {some(sorted(names))}")
+    longest = {item.name: item.max_time if item.up else -1 for item in seen.partitions}
+    jobs = [in_taking(job, longest) if is_pending(job) else job for job in seen.jobs]
+    seen = replace(seen, jobs=jobs)
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):

@@ -42,7 +42,7 @@ from .requests import (
     with_default_memory,
 )
 from .seen import SlurmJob, SlurmJobSize
-from .several_partitions import BEHIND_LEFT, planned_in_first
+from .several_partitions import BEHIND_LEFT, in_taking, planned_in_first
 from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
 
@@ -521,7 +521,11 @@ def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
     except ValueError as error:
         found.problems.append(Problem(str(error), path="sbatch line"))
         size = SlurmJobSize()
-    return SlurmJob(
+    longest = {
+        queue.name: queue.run_limit_max if queue.active and queue.open else -1
+        for queue in instance.queues
+    }
+    made = SlurmJob(
         "0", (), partitions=partitions or (instance.params.default_queue,), user=user, size=size,
         name=given.get("job-name", ""), limit=_read(found, "time", _time_limit),
         min_limit=_read(found, "time-min", values.clock_seconds),
@@ -529,6 +533,7 @@ def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
         named=tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED),
         **_places(found),
     )  # fmt: skip
+    return in_taking(made, longest)
 
 
 def _as_limited(instance: Instance, seen: SlurmJob, project: str) -> SlurmJob:

@@ -53,6 +53,19 @@ class PartitionGroup:
         return "of_" + re.sub(r"\W", "_", "_".join(self.names), flags=re.ASCII)
 
 
+def in_taking(job: SlurmJob, longest: Mapping[str, float | None]) -> SlurmJob:
+    """Return a pending job in those of its partitions that ever start it, in all if none does.
+
+    longest: seconds that a job of a partition may request, None: any; -1 if it starts no job.
+    """
+    asked = job.limit if job.min_limit is None else job.min_limit
+    asked = 0 if asked is None or math.isinf(asked) else asked
+    names = tuple(dict.fromkeys(job.partitions))
+    most = {name: longest.get(name) for name in names}
+    kept = tuple(name for name, limit in most.items() if limit is None or asked <= limit)
+    return replace(job, partitions=kept or names)
+
+
 class PartitionGroups:
     """The groups of partitions that pending jobs name."""
 
@@ -69,18 +82,12 @@ class PartitionGroups:
 
     def of(self, job: SlurmJob) -> PartitionGroup | None:
         """Return the group of a pending job, None if it has one partition."""
-        names = tuple(dict.fromkeys(job.partitions))
-        names = tuple(name for name in names if self._takes(name, job)) or names
+        names = job.partitions
         if len(names) < 2:
             return None
         if names not in self.made:
             self.made[names] = self._group(names)
         return self.made[names]
-
-    def _takes(self, name: str, job: SlurmJob) -> bool:
-        item = self.partitions.get(name, SlurmPartition(name))
-        most = math.inf if item.max_time is None else item.max_time
-        return item.up and (job.limit is None or math.isinf(job.limit) or job.limit <= most)
 
     def _group(self, names: tuple[str, ...]) -> PartitionGroup:
         items = [self.partitions.get(name, SlurmPartition(name)) for name in names]

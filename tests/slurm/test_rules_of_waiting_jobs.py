@@ -1,0 +1,120 @@
+"""A job that waits in a small cluster: which rule of several counts, and which are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from typer.testing import CliRunner
+
+pytestmark = pytest.mark.behaviour("SLU-01")
+
+NODE = "NodeName={} CPUAlloc={} CPUTot=16 CoresPerSocket=16 ThreadsPerCore=1 Gres=(null) "
+NODE += "RealMemory=64000 State={} AllocMem={} Partitions={}\n"
+PARTITION = "PartitionName={} Default={} MaxTime={} State={} Nodes={} QoS={} PreemptMode={}\n"
+JOB = (
+    "JobId={} UserId=ann(1001) Priority=1000 Account=lab QOS={} JobState={} "
+    "TimeLimit=01:00:00 SubmitTime=2026-03-02T09:00:00 StartTime={} EndTime={} Partition={} "
+    "NodeList={} NumNodes=1-1 NumCPUs={} NumTasks={} CPUs/Task=1 MinMemoryNode=4G "
+    "OverSubscribe=OK {}\n"
+)
+CONFIG = """Configuration data as of 2026-03-02T10:00:00
+AccountingStorageEnforce = associations,limits,qos
+AccountingStorageType   = accounting_storage/slurmdbd
+ClusterName             = small
+SelectType              = select/cons_tres
+SelectTypeParameters    = CR_CORE_MEMORY
+SchedulerType           = sched/backfill
+PriorityType            = priority/basic
+SLURM_VERSION           = 23.11.4
+"""
+LIMITS = ("GrpTRES", "GrpJobs", "MaxTRESPU", "MaxJobsPU", "LimitFactor", "Flags", "PreemptMode")
+ASSOC = ("GrpTRES", "GrpJobs", "MaxJobs")
+
+
+def site(
+    target: Path,
+    *,
+    busy: bool = True,
+    partition: str = "cpu",
+    cpu: dict[str, str] | None = None,
+    gpu: dict[str, str] | None = None,
+    qos: dict[str, dict[str, str]] | None = None,
+    assoc: dict[str, str] | None = None,
+    config: str = "",
+    of: str = "normal",
+    reservation: str = "",
+) -> Path:
+    """Job 10 waits with 4 CPUs; busy: job 1 has n1, of partition cpu, until 10:30."""
+    rows = {"normal": {}, "high": {}} | (qos or {})
+    runs = "2026-03-02T09:30:00 2026-03-02T10:30:00".split()
+    jobs = JOB.format(1, "normal", "RUNNING", *runs, "cpu", "n1", 16, 16, "") if busy else ""
+    waits = JOB.format(10, of, "PENDING", "Unknown", "Unknown", partition, "", 4, 4, "")
+    sets = {"cpu": cpu or {}, "gpu": gpu or {}}
+    files = {
+        "nodes": NODE.format("n1", 16 * busy, "ALLOCATED" if busy else "IDLE", 4096 * busy, "cpu")
+        + NODE.format("n2", 0, "IDLE", 0, "gpu"),
+        "partitions": "".join(
+            PARTITION.format(
+                name, "YES" if name == "cpu" else "NO", own.get("MaxTime", "7-00:00:00"),
+                own.get("State", "UP"), node, own.get("QoS", "N/A"), own.get("PreemptMode", "OFF"),
+            ) for (name, own), node in zip(sets.items(), ("n1", "n2"), strict=True)
+        ),
+        "config": CONFIG + config,
+        "qos": f"Name|Priority|Preempt|{'|'.join(LIMITS)}\n" + "".join(
+            f"{name}|0|{row.get('Preempt', '')}|{'|'.join(row.get(x, '') for x in LIMITS)}\n"
+            for name, row in rows.items()
+        ),
+        "assoc": f"Cluster|Account|User|ParentName|{'|'.join(ASSOC)}\nsmall|root|||||\n"
+        f"small|lab||root|{'|'.join((assoc or {}).get(x, '') for x in ASSOC)}\n"
+        "small|lab|ann|||||\n",
+        "jobs": jobs + waits,
+        "sdiag": "sdiag output at Mon Mar 02 10:00:00 2026 (1772445600)\n",
+    }  # fmt: skip
+    if reservation:
+        files["reservations"] = reservation
+    target.mkdir()
+    for name, text in files.items():
+        (target / f"{name}.txt").write_text(text)
+    return target
+
+
+def run(*words: object) -> str:
+    made = CliRunner().invoke(app, [str(word) for word in words])
+    assert made.exit_code == 0, made.output
+    return made.stdout
+
+
+def planned(folder: Path) -> str:
+    """The row of job 10 and what its plan names."""
+    run("import", "slurm", "--from", folder, "-o", folder.with_suffix(".yaml"))
+    return run("solve", folder.with_suffix(".yaml"))
+
+
+def row(printed: str) -> list[str]:
+    return next(line.split() for line in printed.splitlines() if line.startswith(" 10 "))
+
+
+@pytest.mark.parametrize(
+    ("busy", "gpu", "row_starts"),
+    [
+        (True, {"MaxTime": "00:30:00"}, "10:30 10:30 proved 4*n1"),
+        (False, {"State": "DOWN"}, "now now proved 4*n1"),
+        (False, {"State": "INACTIVE"}, "now now proved 4*n1"),
+        (False, {"MaxTime": "00:30:00", "QoS": "high", "State": "DOWN"}, "now now proved 4*n1"),
+    ],
+)
+@pytest.mark.parametrize("partition", ["gpu,cpu", "cpu,gpu,gpu"])
+def test_partitions_that_never_start_a_job_have_no_say(
+    tmp_path: Path, partition: str, busy: bool, gpu: dict[str, str], row_starts: str
+) -> None:
+    """Limit, state and nodes of the first of its partitions were those of the job."""
+    folder = site(tmp_path / "a", busy=busy, partition=partition, gpu=gpu)
+    assert row(planned(folder))[1:5] == row_starts.split()
+    asked = f"sbatch -p {partition} -t 60 -n4 --mem=4G"
+    told = json.loads(
+        run("ask", folder.with_suffix(".yaml"), "--user", "ann", "--format", "json", asked)
+    )
+    assert told["line"]["queue"] == "cpu"
