@@ -49,7 +49,7 @@ def site(
 ) -> Path:
     """Job 10 waits with 4 CPUs; busy: job 1 has n1, of partition cpu, until 10:30."""
     rows = {"normal": {}, "high": {}} | (qos or {})
-    runs = "2026-03-02T09:30:00 2026-03-02T10:30:00".split()
+    runs = ("2026-03-02T09:30:00", "2026-03-02T10:30:00")
     jobs = JOB.format(1, "normal", "RUNNING", *runs, "cpu", "n1", 16, 16, "") if busy else ""
     waits = JOB.format(10, of, "PENDING", "Unknown", "Unknown", partition, "", 4, 4, "")
     sets = {"cpu": cpu or {}, "gpu": gpu or {}}
