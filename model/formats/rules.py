@@ -313,11 +313,20 @@ def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Findi
 
 
 def _array_limits(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Finding]:
+    first: dict[str, Job] = {}
     for section, jobs in sections:
         for index, job in enumerate(jobs):
-            if job.array_limit is not None and job.array_id is None:
+            if job.array_limit is None:
+                continue
+            place = (section, index, "array_limit")
+            if (array := job.array_id) is None:
                 message = f"job {job.id} is no element of an array: remove array_limit"
-                yield Finding((section, index, "array_limit"), message)
+                yield Finding(place, message)
+            elif (other := first.setdefault(array, job)).array_limit != job.array_limit:
+                message = (
+                    f"must be {other.array_limit}, not {job.array_limit}: an array has one limit"
+                )
+                yield Finding(place, f"{message}, and {other.id} has {other.array_limit}")
 
 
 class _References(_DefinedNames):

@@ -47,6 +47,7 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
     Requirements lose terms with undefined names. A pending job that would be rejected, or whose
     requirement cannot be read at all, is removed. Raises InputError for other errors.
     """
+    instance = _with_one_limit(instance, notes)
     fatal = _fatal(instance)
     while fatal:  # Each round removes a rejected part, so the repetition ends.
         mended = _Mended(instance, notes).of(fatal)
@@ -58,7 +59,6 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
             Problem(finding.message, path=path_text(finding.place)) for finding in fatal
         )
     _tell_overdue(instance, notes)
-    _tell_array_limits(instance, notes)
     return from_document(to_document(instance))
 
 
@@ -76,11 +76,11 @@ def _tell_overdue(instance: Instance, notes: Remarks) -> None:
         notes.touch(text, count=len(late), hosts=sorted(hosts))
 
 
-def _tell_array_limits(instance: Instance, notes: Remarks) -> None:
-    """Note the pending elements of arrays whose elements have different limits."""
+def _with_one_limit(instance: Instance, notes: Remarks) -> Instance:
+    """Give arrays whose elements have different limits the least of them, and note it."""
     limits: defaultdict[str, set[int]] = defaultdict(set)
     waiting: defaultdict[str, list[str]] = defaultdict(list)
-    for job in instance.present_jobs:
+    for job in instance.jobs:
         if job.array_id and job.array_limit:
             limits[job.array_id].add(job.array_limit)
     for job in instance.pending:
@@ -90,6 +90,19 @@ def _tell_array_limits(instance: Instance, notes: Remarks) -> None:
             shown = " and ".join(f"%{limit}" for limit in sorted(found))
             text = f"which limit array {array} has: its elements are listed with {shown}"
             notes.touch(text, waiting[array], mark="fit")
+    if all(len(found) == 1 for found in limits.values()):
+        return instance
+    least = {array: min(found) for array, found in limits.items()}
+
+    def limited(job: Job) -> Job:
+        return replace(job, array_limit=least.get(job.array_id or "", job.array_limit))
+
+    return replace(
+        instance,
+        running=tuple(replace(item, job=limited(item.job)) for item in instance.running),
+        pending=tuple(map(limited, instance.pending)),
+        future=tuple(map(limited, instance.future)),
+    )
 
 
 def _fatal(instance: Instance) -> list[Finding]:
