@@ -210,7 +210,7 @@ def top_page() -> str:
         app = Still(source, JobChoice(), None, 60.0)
     app.listing = listed(instance, (), 60.0, Event(), lambda part: None)
     app.answers = dict.fromkeys((job.id for job in instance.pending), "")
-    app.answers[TOP_JOB] = sw.explain(instance, TOP_JOB, effort=2.0)
+    app.answers[TOP_JOB] = sw.explain(instance, TOP_JOB, method="time-based")
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:

@@ -32,7 +32,7 @@ WORDS: dict[tuple[str, ...], tuple[list[str], list[str]]] = {
     ("top",): (["--once"], []),
     ("serve",): (["--port", "0", "--for", "1s"], []),
     ("whatif",): (["--vary", "reservation=none,greedy", "--workers", "1"], []),
-    ("report",): (["-o", "page.html"], ["--effort", "0.1"]),
+    ("report",): (["-o", "page.html"], ["--effort", "0.1", "--explain", "0"]),
     ("simulate",): (["--until", "2h"], []),
     ("forecast",): (["--samples", "5", "--history", str(LOG)], []),
 }

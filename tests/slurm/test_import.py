@@ -573,7 +573,7 @@ def test_a_feature_that_no_node_has_any_more() -> None:
     texts["squeue.json"] = json.dumps(listed)
     del texts["jobs.txt"]
     found = instance_of(texts)
-    reason = next(item.reason for item in sw.plan(found).unplaced if item.job == "10")
+    reason = next(item.reason for item in sw.plan(found, "greedy").unplaced if item.job == "10")
     assert "big holds on 0 of 4 hosts" in reason
 
 
