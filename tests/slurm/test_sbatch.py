@@ -108,6 +108,14 @@ def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
         ("sbatch -a 3-1", "--array: "),
         ("sbatch -w 'n[1-' -n1", "--nodelist: 'n[1-' is not a list of nodes"),
         ("sbatch --gpus=a:b -n1", "must be GPUs such as 2 or a100:2"),
+        ("sbatch -n1 -d after,afterok:1", "--dependency: 'after' names no job: give after:JOB"),
+        ("sbatch -n1 --exclusive=true", "--exclusive: must be one of exclusive, allocation, user"),
+        ("sbatch -n1 --mem=1.5G", "--mem: must be a size such as 4000M or 4G, not '1.5G'"),
+        ("sbatch -n1 --mem=2G --mem-per-gpu=1G", "--mem: excludes --mem-per-gpu"),
+        ("sbatch -n1 --gres=gpu:1 --gpus-per-node=1", "--gpus-per-node: excludes --gres"),
+        ("sbatch -n1 --hint=foo", "--hint: must be one of compute_bound, memory_bound"),
+        ("sbatch -n1 -t 10 --time-min=60", "--time-min: must be at most --time, not '60'"),
+        ("sbatch -N 2-1", "--nodes: must be the fewest and the most nodes, not '2-1'"),
     ],
 )
 def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .seen import SlurmJob
 
 #: Slurm's kinds of a dependency, as tests of bsub.
-_TESTS = {
+TESTS = {
     "after": "started",
     "afterany": "ended",
     "afterok": "done",
@@ -61,7 +61,7 @@ def _tests(
             and int(number) < int(job.id)
             and any(other.name == job.name and other.user == job.user for other in records)
         ]
-    test = _TESTS.get(kind.lower())
+    test = TESTS.get(kind.lower())
     if test is None:
         notes.append(f"dependency {bare}")
         return []

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from ... import slurm_values as values
@@ -31,7 +32,7 @@ from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_select import words_of
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
-from .conditions import NeverSatisfied, condition_of
+from .conditions import TESTS, NeverSatisfied, condition_of
 from .limits import left_of_limits, rows_of_instance
 from .priorities import fairshare_part, request_of, size_and_partition
 from .requests import (
@@ -102,6 +103,14 @@ def _of_other_jobs(instance: Instance, user: str, account: str) -> tuple[str, st
     return accounts.pop() if len(accounts) == 1 else "", kinds.pop() if len(kinds) == 1 else ""
 
 
+#: Options of which a line has one.
+_MEMORY_OPTIONS = ("mem", "mem-per-cpu", "mem-per-gpu")
+#: Words of --exclusive and of --hint.
+_EXCLUSIVE = {
+    "exclusive": "none", "allocation": "none", "user": "user", "mcs": "mcs", "topo": "topo",
+    "oversubscribe": "shared",
+}  # fmt: skip
+_HINTS = ("compute_bound", "memory_bound", "multithread", "nomultithread")
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
 _DIRECTIVE = re.compile(r"^#SBATCH(?!\w)(.*)$")
@@ -383,9 +392,11 @@ def _node_range(text: str) -> tuple[int, int | None]:
     found = re.fullmatch(r"\s*(\d{1,7})(?:-(\d{0,7}))?\s*", text)
     if found is None or int(found[1]) < 1:
         raise ValueError(f"must be nodes such as 4 or 2-4, not {text!r}")
-    if found[2] is None:
-        return int(found[1]), int(found[1])
-    return int(found[1]), int(found[2]) if found[2] else None
+    fewest = int(found[1])
+    most = fewest if found[2] is None else int(found[2]) if found[2] else None
+    if most is not None and most < fewest:
+        raise ValueError(f"must be the fewest and the most nodes, not {text!r}")
+    return fewest, most
 
 
 def _size(found: SbatchLine) -> SlurmJobSize:
@@ -400,6 +411,10 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     memory = _read(found, "mem", _megabytes)
     by_cpu = _read(found, "mem-per-cpu", _megabytes)
     given = found.given
+    by_gres = "gpus-per-node" in given and any(map(is_gpu, values.gres(given.get("gres", ""))))
+    for options in (_MEMORY_OPTIONS, ("gpus-per-node", *(["gres"] if by_gres else []))):
+        if len(both := [name for name in options if name in given]) > 1:
+            found.complain(both[0], f"excludes --{both[1]}: give one of them")
     return SlurmJobSize(
         cpus=tasks * per_task,
         tasks=tasks,
@@ -420,9 +435,16 @@ def _size(found: SbatchLine) -> SlurmJobSize:
 
 def _megabytes(text: str) -> float:
     size = values.amount_of(text)
-    if size is None:
+    if size is None or "." in text:
         raise ValueError(f"must be a size such as 4000M or 4G, not {text!r}")
     return size
+
+
+def _word(words: Collection[str], text: str) -> str:
+    """Return a word of a list in small letters, the first for an empty text."""
+    if text and text.lower() not in words:
+        raise ValueError(f"must be one of {', '.join(words)}, not {text!r}")
+    return text.lower() or next(iter(words))
 
 
 def _gpus(text: str) -> dict[str, int]:
@@ -438,7 +460,8 @@ def _places(found: SbatchLine) -> dict[str, Any]:
     given = found.given
     sharing = "shared" if "oversubscribe" in given else ""
     if "exclusive" in given:
-        sharing = given["exclusive"] or "none"
+        sharing = _EXCLUSIVE[_read(found, "exclusive", partial(_word, _EXCLUSIVE), "exclusive")]
+    _read(found, "hint", partial(_word, _HINTS))
     switches, wait = _read(found, "switches", values.switches, (0, None))
     return {
         "features": given.get("constraint", ""),
@@ -521,14 +544,16 @@ def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
     except ValueError as error:
         found.problems.append(Problem(str(error), path="sbatch line"))
         size = SlurmJobSize()
+    limit, least = _read(found, "time", _time_limit), _read(found, "time-min", values.clock_seconds)
+    if least is not None and limit is not None and least > limit:
+        found.complain("time-min", f"must be at most --time, not {given['time-min']!r}")
     longest = {
         queue.name: queue.run_limit_max if queue.active and queue.open else -1
         for queue in instance.queues
     }
     made = SlurmJob(
         "0", (), partitions=partitions or (instance.params.default_queue,), user=user, size=size,
-        name=given.get("job-name", ""), limit=_read(found, "time", _time_limit),
-        min_limit=_read(found, "time-min", values.clock_seconds),
+        name=given.get("job-name", ""), limit=limit, min_limit=least,
         dependency=given.get("dependency", ""),
         named=tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED),
         **_places(found),
@@ -727,6 +752,9 @@ def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: Sb
         number = job.array_id or job.id
         if number.isdigit():
             listed.setdefault(number, []).append(SlurmJob(number, (), name=job.name, user=job.user))
+    for part in re.split(r"[,?]", seen.dependency):
+        if part.strip().lower() in TESTS:
+            found.complain("dependency", f"{part!r} names no job: give {part.strip()}:JOB")
     try:
         last = max((int(number) for number in listed), default=0) + 1
         return condition_of(replace(seen, id=str(last)), listed, omitted)
