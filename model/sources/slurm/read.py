@@ -387,14 +387,9 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
     if facts["start"] is None or facts["end"] is None:
         raise ValueError("the reservation has no start or end: give scontrol show reservation")
     flags = tuple(flag.upper() for flag in values.listed(record.get("flags")))
-    return SlurmReservation(**facts, flags=flags, users=_users_of(record))
-
-
-def _users_of(record: SlurmRecord) -> tuple[str, ...]:
-    """Return the users of a reservation; ("all",) if other rules or excluded users decide."""
-    users = values.listed(record.get("users"))
-    rules = ("accounts", "groups", "partitions", "qos")
-    others = any(values.text(record.get(what)) for what in rules)
-    if others or not users or any(name.startswith("-") for name in users):
-        return ("all",)
-    return users
+    kinds = ("users", "accounts", "groups", "partitions", "qos")
+    admits = {kind: names for kind in kinds if (names := values.listed(record.get(kind)))}
+    users = admits.get("users", ("all",))
+    if admits.keys() - {"users"} or any(name.startswith("-") for name in users):
+        users = ("all",)
+    return SlurmReservation(**facts, flags=flags, users=users, admits=admits)

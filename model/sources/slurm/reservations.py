@@ -65,6 +65,12 @@ class SlurmReservations:
         if own.windows:
             yield OTHER_PERIODS
         seen = self.seen[own.name]
+        has = {"users": [job.user], "accounts": [job.account], "qos": [job.qos],
+               "partitions": job.partitions}  # fmt: skip
+        for kind, names in seen.admits.items():
+            listed = not {name.removeprefix("-") for name in names}.isdisjoint(has.get(kind, ()))
+            if listed == names[0].startswith("-"):
+                yield f"reservation {own.name}, which may not admit it ({kind} {', '.join(names)})"
         for other in (self.seen[name] for name in self.made):
             shared = not set(seen.nodes).isdisjoint(other.nodes)
             if other is not seen and shared and other.start < seen.end and seen.start < other.end:

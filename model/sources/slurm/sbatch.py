@@ -74,7 +74,7 @@ def project_of_new(
     account = account or "default"
     project = f"{account}/{qos or 'none'}" if by_qos or (qos and not limited) else account
     options = [f"--{name} {given[name]}" for name in ("account", "qos") if name in given]
-    is_enforced = "NoLimits" not in words_of(instance.params.select_parameters)[""]
+    is_enforced = limited or "NoLimits" not in words_of(instance.params.select_parameters)[""]
     unlisted = options and is_enforced and not instance.slurm_limits and project not in limited
     if unlisted and (qos or (limited and not by_qos)):
         omitted.append(f"limits of {' '.join(options)}")

@@ -242,6 +242,8 @@ class SlurmReservation:
     licences: str = ""
     #: Users whose jobs may run in it; ("all",) if its accounts or groups decide.
     users: tuple[str, ...] = ("all",)
+    #: Names of users, accounts, groups, partitions and QOS that it admits; -name: all but these.
+    admits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
