@@ -530,3 +530,42 @@ def test_what_sbatch_rejects_is_not_proved(
     assert (proved, named in names, bool(names)) == (not named, True, bool(named))
     run("snapshot", "--from", folder, "-o", saved)
     assert told(saved, f"{OF_LAB} {line}", user) == (proved, names)
+
+
+RESERVED = (
+    "ReservationName=r1 StartTime=2026-03-02T09:00:00 EndTime=2026-03-02T19:00:00 Nodes=n[1-4] "
+    "Flags= {} State=ACTIVE\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        ("reservations", "", RESERVED.format("Users=ann"), ""),
+        ("reservations", "", RESERVED.format("Users=bob"), "which may not admit it (users bob)"),
+        ("reservations", "", RESERVED.format("Users=-ann"), "may not admit it (users -ann)"),
+        ("reservations", "", RESERVED.format("Accounts=other"), "admit it (accounts other)"),
+        ("reservations", "", RESERVED.format("Accounts=-lab"), "admit it (accounts -lab)"),
+        ("jobs", "Account=lab", "Account=lab", ""),
+        ("jobs", "UserId=ann", "UserId=eve", "limits of user eve in account lab"),
+        ("assoc", "small|lab||root|", "small|bio||||\nsmall|lab|||", "sacctmgr show assoc tree"),
+        ("nodes", "AllocMem=0", "AllocMem=100", "disagree on how much memory is in use"),
+    ],
+)
+def test_what_listings_contradict_or_lack_takes_the_proof_of_a_pending_job(
+    tmp_path: Path, file: str, old: str, new: str, named: str
+) -> None:
+    """Each was "now, proved" without a word: who may use a reservation, users and parents of
+    accounts that no listing has, memory that nodes show and no job holds.
+    """
+    folder, saved = folder_of(tmp_path / "site"), tmp_path / "site.yaml"
+    job = WAITING.format(8, "OK").strip()
+    (folder / "jobs.txt").write_text(f"{job} Reservation=r1\n" if file[0] == "r" else f"{job}\n")
+    path = folder / f"{file}.txt"
+    text = path.read_text() if path.exists() else ""
+    assert old in text
+    path.write_text(text.replace(old, new) if old else new)
+    run("import", "slurm", "--from", folder, "-o", saved)
+    found = json.loads(run("solve", saved, "--format", "json"))
+    names = "; ".join(item["what"] for item in found["omissions"])
+    assert (found["reservations"][0]["proved"], named in names) == (not named, True), names

@@ -590,18 +590,29 @@ def _total(item: SlurmLicence) -> str:
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """Note nodes whose CPUs in use differ from the sum of the jobs that were read."""
+    """Note nodes whose CPUs or memory in use differ from the sum of the jobs that were read; of
+    jobs without details of each node, memory that none of them has.
+    """
     known = {job.full_id: job for job in seen.jobs}
     cpus, memory = Counter[str](), Counter[str]()
+    has_details = any(job.memory for job in seen.jobs)
     for run in instance.running:
+        job, total = known[run.job.id], sum(run.allocation.values())
         cpus.update(run.allocation)
-        memory.update({name: round(n) for name, n in known[run.job.id].memory.items()})
-    for what, used, of_nodes, only in (
-        ("how many CPUs are", cpus, {n.name: n.cpus_used for n in seen.nodes}, ()),
-        ("how much memory is", memory, {n.name: n.memory_used for n in seen.nodes if memory},
-         ("mem",)),
+        for name, count in run.allocation.items():
+            part = count / total if job.size.memory_per_cpu else 1 / len(run.allocation)
+            most = math.ceil(_memory_of(job, len(run.allocation), total) * part)
+            memory[name] += round(job.memory.get(name, 0)) if has_details else most
+    for what, used, of_nodes, is_exact, only in (
+        ("how many CPUs are", cpus, {n.name: n.cpus_used for n in seen.nodes}, True, ()),
+        ("how much memory is", memory, {n.name: n.memory_used for n in seen.nodes},
+         has_details, ("mem",)),
     ):  # fmt: skip
-        unequal = [name for name, n in of_nodes.items() if n is not None and round(n) != used[name]]
+        unequal = [
+            name
+            for name, n in of_nodes.items()
+            if n is not None and (round(n) > used[name] or (is_exact and round(n) != used[name]))
+        ]
         if unequal:
             text = f"nodes and running jobs disagree on {what} in use: {some(unequal)}"
             notes.touch(text, hosts=unequal, resources=only)

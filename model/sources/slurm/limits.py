@@ -503,31 +503,40 @@ def rows_of_instance(instance: Instance) -> LimitRows:
 
 
 def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str] | None]]:
-    """Yield each QOS and account that enforced limits may bind and that no row is of, with the
-    jobs it touches: None, any job, if no row is of its kind.
+    """Yield each QOS, account and user that enforced limits may bind and that no row is of, with
+    the jobs it touches: None, any job, if no row is of its kind.
     """
     if "accountingstorageenforce" not in seen.settings:
         return
     touched: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for job in seen.jobs:
-        for key in (("qos", job.qos), ("association", job.account)):
+        for key in (("qos", job.qos), ("association", job.account), ("user", _user_in(job))):
             if key[1]:
                 touched[key].append(job.full_id)
     known = {(row.of, row.name if row.of == "qos" else row.account) for row in seen.limits}
+    known |= {("user", _user_in(row)) for row in seen.limits if row.user}
+    kinds = {kind for kind, _ in known}
+    accounts = [row for row in seen.limits if row.account not in ("", "root") and not row.user]
+    if len(accounts) > 1 and not any(row.parent for row in accounts):
+        kinds.discard("association")
     for (kind, name), jobs in touched.items():
-        if (kind, name) not in known:
+        if kind in kinds and (kind, name) not in known:
             yield _unlisted_text(kind, name), jobs
     for kind, what in (
         ("qos", "QOS: give sacctmgr show qos"),
-        ("association", "accounts: give sacctmgr show assoc"),
+        ("association", "accounts: give sacctmgr show assoc tree"),
     ):
-        if kind not in {row.of for row in seen.limits}:
+        if kind not in kinds:
             yield f"limits of {what}", None
 
 
+def _user_in(of: SlurmJob | SlurmLimit) -> str:
+    return f"{of.user} in account {of.account}" if of.user and of.account else ""
+
+
 def _unlisted_text(kind: str, name: str) -> str:
-    what = f"QOS {name}" if kind == "qos" else f"account {name}"
-    return f"limits of {what}: no listing contains it"
+    what = {"qos": "QOS", "association": "account", "user": "user"}[kind]
+    return f"limits of {what} {name}: no listing contains it"
 
 
 def _label(row: SlurmLimit) -> str:
