@@ -88,7 +88,7 @@ def run(*words: object) -> str:
 
 
 def planned(folder: Path) -> str:
-    """The row of job 10 and what its plan names."""
+    """Return what solve prints for a folder."""
     run("import", "slurm", "--from", folder, "-o", folder.with_suffix(".yaml"))
     return run("solve", folder.with_suffix(".yaml"))
 
@@ -118,3 +118,51 @@ def test_partitions_that_never_start_a_job_have_no_say(
         run("ask", folder.with_suffix(".yaml"), "--user", "ann", "--format", "json", asked)
     )
     assert told["line"]["queue"] == "cpu"
+
+
+#: Limits of rows, the QOS of partition cpu and of the job, and the start of job 10.
+OVERRIDDEN = [
+    ({"GrpTRES": "cpu=2"}, {"normal": {"GrpTRES": "cpu=8"}}, "", "now"),
+    ({"GrpTRES": "mem=1G"}, {"normal": {"GrpTRES": "mem=8G"}}, "", "now"),
+    ({"GrpJobs": "0"}, {"normal": {"GrpJobs": "5"}}, "", "now"),
+    ({"MaxJobs": "0"}, {"normal": {"MaxJobsPU": "5"}}, "", "now"),
+    ({"GrpTRES": "cpu=2"}, {"normal": {"LimitFactor": "4.0"}}, "", "now"),
+    ({"GrpTRES": "cpu=2"}, {"high": {"GrpTRES": "cpu=8"}}, "high", "now"),
+    ({}, {"normal": {"MaxJobsPU": "0"}, "high": {"MaxJobsPU": "5"}}, "high", "now"),
+    ({}, {"normal": {"MaxTRESPU": "cpu=2"}, "high": {"MaxTRESPU": "cpu=8"}}, "high", "now"),
+    ({}, {"normal": {"MaxJobsPU": "5", "Flags": "OverPartQOS"}, "high": {"MaxJobsPU": "0"}},
+     "high", "now"),
+    # A limit that nothing overrides counts: of other TRES, of a QOS that the job has not.
+    ({"GrpTRES": "cpu=2"}, {"normal": {"GrpTRES": "mem=8G"}}, "", "impossible"),
+    ({"GrpTRES": "cpu=2"}, {"high": {"GrpTRES": "cpu=8"}}, "", "impossible"),
+    ({}, {"normal": {"MaxJobsPU": "5"}, "high": {"MaxJobsPU": "0"}}, "high", "impossible"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("assoc", "qos", "of_partition", "start"), OVERRIDDEN)
+def test_a_limit_that_a_qos_overrides_holds_no_job(
+    tmp_path: Path,
+    assoc: dict[str, str],
+    qos: dict[str, dict[str, str]],
+    of_partition: str,
+    start: str,
+) -> None:
+    """A job was impossible under a limit that Slurm does not count for it."""
+    cpu = {"QoS": of_partition or "N/A"}
+    folder = site(tmp_path / "a", busy=False, cpu=cpu, qos=qos, assoc=assoc)
+    printed = planned(folder)
+    assert row(printed)[1] == start
+    assert start == "impossible" or row(printed)[3:5] == ["not", "proved"]
+
+
+@pytest.mark.parametrize(("of", "is_named"), [("high", True), ("normal", False)])
+@pytest.mark.parametrize("sets", [{"GrpTRES": "cpu=32"}, {"LimitFactor": "4.0"}])
+def test_jobs_beside_a_job_with_another_limit_are_named(
+    tmp_path: Path, sets: dict[str, str], of: str, is_named: bool
+) -> None:
+    """Job 1 (normal) counts for the limit of the account too, which its QOS overrides."""
+    printed = planned(
+        site(tmp_path / "a", qos={"normal": sets}, assoc={"GrpTRES": "cpu=18"}, of=of)
+    )
+    assert row(printed)[3:5] == ["not", "proved"]
+    assert ("jobs that another limit binds are not counted" in printed) == is_named

@@ -264,15 +264,33 @@ class LimitRows:
                 if used + count > (values.number(row.values[column]) or 0):
                     yield f"{_named(row, column)}: {used} are submitted"
 
-    def left_of(self, job: SlurmJob, exclusive: Collection[str]) -> Iterator[str]:
+    def overridden(self, jobs: Iterable[SlurmJob]) -> set[tuple[str, ...]]:
+        """Return the limits that jobs count for and others bind: title, name, and who share it."""
+        alike = {(job.account, job.qos, job.user, job.partitions): job for job in jobs}
+        return {
+            key
+            for job in alike.values()
+            for name, rows in _things(self.of(job)).items()
+            if (rows[0].of == "qos" and len(rows) > 1)
+            or any(is_set(row, "limitfactor") for row in self.of(job))
+            for key in _keys(name, rows, job)
+        }
+
+    def left_of(
+        self, job: SlurmJob, exclusive: Collection[str], overridden: Collection[tuple[str, ...]]
+    ) -> Iterator[str]:
         """Yield what no method obeys of the limits for a job. exclusive: titles of the rows that
         count for pending jobs on whole nodes.
         """
         for row in self.of(job, surely=False):
             yield from _not_modelled(row, job, exclusive)
         yield from (text for text, _ in self.exceeded(job))
-        if not job.allocation:
-            yield from _set_twice(self.of(job))
+        for name, rows in () if job.allocation else _things(self.of(job)).items():
+            of = dict.fromkeys(_titled(r) if r.of == "qos" else "its association" for r in rows)
+            if len(of) > 1:
+                yield f"{name} of {' and '.join(of)}: Slurm counts one of them"
+            elif found := [key for key in _keys(name, rows, job) if key in overridden]:
+                yield f"{name} of {found[0][0]}: jobs that another limit binds are not counted"
 
     def max_nodes(self, job: SlurmJob) -> int | None:
         """Return the nodes that limits on nodes allow a job, None if there are none.
@@ -418,8 +436,9 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
         if job.sharing == "none" and not job.allocation
         for row in listed.of(job, surely=False)
     }
+    overridden = listed.overridden(seen.jobs)
     for job in seen.jobs:
-        for text in listed.left_of(job, exclusive):
+        for text in listed.left_of(job, exclusive, overridden):
             several[text].append(job.full_id)
     for text, jobs in several.items():
         notes.touch(text, jobs)
@@ -435,20 +454,28 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     return bound
 
 
-def _set_twice(rows: Iterable[SlurmLimit]) -> Iterator[str]:
-    """Yield each limit that several of the QOS of a job, or one and its association, set: Slurm
-    counts that of the first alone (acct_policy_set_qos_order).
-    """
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+def _things(
+    rows: Iterable[SlurmLimit], columns: Iterable[str] = _LIMITING
+) -> dict[str, list[SlurmLimit]]:
+    """Return the rows that set each limit of the model: ``GrpTRES cpu``, ``MaxJobsPU``."""
+    found: defaultdict[str, list[SlurmLimit]] = defaultdict(list)
     for row in rows:
-        of = _titled(row) if row.of == "qos" else "its association"
-        for column in (column for column in _LIMITING if is_set(row, column)):
+        for column in (column for column in columns if is_set(row, column)):
             name = spelt({"maxjobs": "maxjobspu"}.get(column, column))
             for tres in values.tres(row.values[column]) if "tres" in column else ("",):
-                found[f"{name} {tres}".strip()][of] = None
-    for name, of_rows in found.items():
-        if len(of_rows) > 1:
-            yield f"{name} of {' and '.join(of_rows)}: Slurm counts one of them"
+                found[f"{name} {tres}".strip()].append(row)
+    return found
+
+
+def _keys(name: str, rows: Iterable[SlurmLimit], job: SlurmJob) -> Iterator[tuple[str, ...]]:
+    """Yield a limit of each row, with the user or the account whose jobs share it with a job."""
+    shared = _SHARED_BY[name.partition(" ")[0].lower()]
+    yield from ((_titled(row), name, *(getattr(job, of) for of in shared)) for row in rows)
+
+
+def _precedes_partition(row: SlurmLimit) -> bool:
+    """Whether a QOS of jobs is counted before that of their partition."""
+    return "overpartqos" in row.values.get("flags", "").lower()
 
 
 def _for_new(rows: Iterable[SlurmLimit], more: str) -> Iterator[SlurmLimit]:
@@ -478,11 +505,11 @@ def left_of_limits(
     bound = {
         limit.name
         for limit in instance.limits
-        if limit.projects is None or project in limit.projects.names
+        if limit.projects is None or {project, "all"} & {*limit.projects.names}
     }
     found += (f"sbatch rejects it: {why}" for why in listed.refusals(job, others, count))
     behind = listed.rows if any(item.exclusive for item in instance.pending) else ()
-    found += listed.left_of(job, behind)
+    found += listed.left_of(job, behind, listed.overridden(others))
     found += [
         _named(row, column)
         for row in listed.of(job, surely=False)
@@ -565,10 +592,17 @@ def _made(listed: LimitRows, jobs: Iterable[SlurmJob], *, by_qos: bool) -> Itera
         for row in listed.rows.values()
         if row.user and (is_set(row, "maxjobs") or partitions_of(row))
     }
+    #: What each QOS sets that other rows do not count for its jobs; LimitFactor multiplies limits.
+    sets = [
+        (row, {*_things([row]), *(["limitfactor group"] if is_set(row, "limitfactor") else [])})
+        for row in listed.rows.values()
+        if row.of == "qos"
+    ]
     for row in listed.rows.values():
         of_qos, inside = row.of == "qos", partitions_of(row)
-        others = () if of_qos or not row.user else tuple(listed.apart[row.account, row.user])
-        queues = Scope(inside) if inside else Scope(("all",), excluded=others) if others else None
+        own = row if of_qos else listed.whole(row)
+        is_user = row.user and not of_qos and not inside
+        others = listed.apart[row.account, row.user] if is_user else ()
         for tres, count, word in MODELLED:
             names = [name for name in accounts if of_qos or _titled(row) in below[name]]
             users = everyone if word in ("user", "jobs") else None
@@ -578,14 +612,26 @@ def _made(listed: LimitRows, jobs: Iterable[SlurmJob], *, by_qos: bool) -> Itera
                 users = Scope((row.user,)) if row.user else replace(everyone, excluded=but)
             if word == "jobs" and row.user and (row.account, row.user) not in apart:
                 continue
-            pairs = [row.name] if of_qos else kinds
+            amounts = _amounts_of(own, tres, count)
+            if not amounts:
+                continue
+            same = {*_things([own], (tres, count)), *([] if of_qos else [f"limitfactor {word}"])}
+            over = [qos for qos, found in sets if qos is not row and found & same]
+            lost = {qos.name for qos in over if not of_qos or _precedes_partition(qos)}
+            pairs = [row.name] if of_qos else [qos for qos in kinds if qos not in lost]
+            first = () if of_qos and (inside or _precedes_partition(row)) else over
+            away = {*others, *(name for qos in first for name in partitions_of(qos))}
+            left = tuple(name for name in inside if name not in away)
+            queues = Scope(left or ("all",), excluded=() if left else tuple(sorted(away)))
             listed_names = tuple(f"{name}/{qos}" for name in names for qos in pairs)
-            projects = Scope(listed_names or tuple(names), each=word == "account")
-            amounts = _amounts_of(row if of_qos else listed.whole(row), tres, count)
-            if amounts and names:
+            projects: Scope | None = Scope(listed_names or tuple(names), each=word == "account")
+            if of_qos and inside:
+                few = tuple(f"{name}/{qos}" for name in names for qos in kinds if qos in lost)
+                projects = Scope(("all",), excluded=few) if few else None
+            if names and (pairs or not kinds) and (left or not inside):
                 yield Limit(
-                    f"{_label(row)}_{word}", amounts, queues=queues, users=users,
-                    projects=None if of_qos and inside else projects,
+                    f"{_label(row)}_{word}", amounts, users=users,
+                    queues=queues if left or away else None, projects=projects,
                 )  # fmt: skip
 
 
