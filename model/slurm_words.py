@@ -95,6 +95,18 @@ def job_id(job: str) -> str:
     return re.sub(r"\[(\d+)\]$", r"_\1", job)
 
 
+#: What the boolean resource of a feature begins with if its name is not that of the feature.
+FEATURE_PREFIX = "f_"
+
+
+def feature_of(resource: str) -> str:
+    """Return the feature of a boolean resource: ``intel-2020`` for ``f_intel_2d_2020``."""
+    if not resource.startswith(FEATURE_PREFIX):
+        return resource
+    coded = resource.removeprefix(FEATURE_PREFIX)
+    return re.sub(r"_([0-9a-f]{0,5})_", lambda found: chr(int(found[1] or "5f", 16)), coded)
+
+
 def family_text(instance: Instance, text: str) -> str:
     """Return a sentence in the words of the instance's scheduler: of LSF as it is.
 
@@ -109,7 +121,8 @@ def family_text(instance: Instance, text: str) -> str:
         around = f"{text[: found.start()]}\0{text[found.end() :]}"
         if found[0] in _KEYS and not _IS_A_NAME.search(around):
             return found[0]
-        kept.append(found[0])
+        is_resource = found[0] in (item.name for item in instance.cluster.resources)
+        kept.append(feature_of(found[0]) if is_resource else found[0])
         return f"\0{len(kept) - 1}\0"
 
     masked = _in_our_words(text if names is None else names.sub(hide, text))
@@ -140,7 +153,7 @@ _IS_A_NAME = re.compile(
 def _names_like_words(instance: Instance) -> re.Pattern[str] | None:
     """Return what finds the names of a cluster with a word of LSF in them, None if none has one."""
     if not hasattr(instance, "like_words"):
-        found = [name for name in _names(instance) if _in_our_words(name) != name]
+        found = [name for name in _names(instance) if _in_our_words(feature_of(name)) != name]
         longest = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
         pattern = re.compile(rf"(?<![\w.-])(?:{longest})(?![\w-])") if found else None
         object.__setattr__(instance, "like_words", pattern)
@@ -166,6 +179,7 @@ def _names(instance: Instance) -> set[str]:
         found |= _texts(item)
     found.update(host.name for host in cluster.hosts)
     found.update(*distinct(host.booleans for host in cluster.hosts))
+    found.update(item.name for item in cluster.resources)
     found.update(*distinct(host.amounts for host in cluster.hosts))
     return found - {""}
 

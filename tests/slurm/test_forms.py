@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from submitted import submission
 
-from tests.slurm.test_enumerated import FORMS, Asked, listings, shown
+from tests.slurm.test_enumerated import FORMS, Asked, amount, listings, shown
 from tests.slurm.test_import import instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-01")
@@ -212,3 +213,34 @@ def test_cores_whose_threads_no_listing_gives_take_the_proof(form: str) -> None:
         texts["config.txt"] = texts["config.txt"].replace("CR_CPU_", "CR_CORE_")
         nodes_without(texts, fact, ("n2",), form)
         assert sw.outlook(instance_of(texts))["10"].proved is proved
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_job_has_only_nodes_with_its_threads_per_core(form: str) -> None:
+    """Node n3 alone has two threads a core, and is full for an hour."""
+    for threads, start in ((0, 0), (1, 0), (2, 3600), (3, None)):
+        texts = listings([Asked(1, 4, 60, held=(("n3", 4),))], [Asked(10, 1, 30)], form)
+        if "jobs.json" in texts:
+            document = json.loads(texts["jobs.json"])
+            document["jobs"][-1]["threads_per_core"] = amount(threads)
+            texts["jobs.json"] = json.dumps(document)
+        else:
+            texts["jobs.txt"] = texts["jobs.txt"].rstrip() + f" ReqB:S:C:T=0:0:*:{threads or '*'}\n"
+        before, name, after = texts["nodes.txt"].partition("NodeName=n3")
+        texts["nodes.txt"] = before + name + after.replace("ThreadsPerCore=1", "ThreadsPerCore=2")
+        found = instance_of(texts)
+        row = sw.outlook(found)["10"]
+        assert (row.possible, row.proved) == (start, start is not None), threads
+        option = f" --threads-per-core={threads}" if threads else ""
+        if start is None:
+            with pytest.raises(sw.InputError, match="no node has 3 threads in a core"):
+                submission(found, f"sbatch -n1{option}")
+        else:
+            new = submission(found, f"sbatch -n1 --mem=10{option}").job
+            assert ("hname != n1 && hname != n2" in new.res_req[0]) == (threads == 2)
+        texts["nodes.txt"] = texts["nodes.txt"].replace("ThreadsPerCore=1", "")
+        unread = instance_of(texts)
+        assert sw.outlook(unread)["10"].proved is (threads < 2)
+        for problem in (unread, sw.from_document(sw.to_document(unread))):
+            told = str(submission(problem, f"sbatch -n1 --mem=10{option}"))
+            assert ("no input gives the threads of n1" in told) == (threads > 1)

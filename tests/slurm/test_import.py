@@ -397,6 +397,29 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "tasks", "limit", "is_cut"),
+    [
+        ("1,3,5,7...", [1, 3, 5], None, True),
+        ("1,3,5,7...%2", [1, 3, 5], 2, True),
+        ("1-3,5...%10", [1, 2, 3], 10, True),
+        ("1,3,5%2", [1, 3, 5], 2, False),
+    ],
+)
+def test_a_truncated_list_of_tasks(
+    text: str, tasks: list[int], limit: int | None, is_cut: bool
+) -> None:
+    """Slurm writes the limit of an array behind the sign of what it has cut."""
+    texts = texts_of("live")
+    listed = json.loads(texts["squeue.json"])
+    job = next(item for item in listed["jobs"] if item["job_id"] == 524)
+    job |= {"array_job_id": 524, "array_task_string": text}
+    made = assembled({**texts, "squeue.json": json.dumps(listed)})
+    found = [job for job in made.instance.pending if job.array_id == "524"]
+    assert [(job.array_index, job.array_limit) for job in found] == [(n, limit) for n in tasks]
+    assert any("Slurm has truncated the list" in note for note in made.notes) == is_cut
+
+
+@pytest.mark.parametrize(
     ("file", "content", "message"),
     [
         ("squeue.json", '{"jobs": [', "is not JSON"),

@@ -510,8 +510,9 @@ class _SlurmJobs:
 
     def _spec(self, seen: SlurmJob) -> ArraySpec:
         text = seen.tasks
-        if text.endswith("..."):  # Slurm cuts a long list
-            text = text.rpartition(",")[0]
+        tasks, sign, limit = text.partition("%")
+        if tasks.endswith("..."):  # Slurm cuts a long list, and adds the limit behind
+            text = tasks.rpartition(",")[0] + sign + limit
             self.notes.touch(f"more tasks of array {seen.id}: Slurm has truncated the list")
         try:
             spec = parse_spec(text, LARGEST_INDEX, first=0)

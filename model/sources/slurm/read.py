@@ -127,7 +127,7 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         gres_per_node=gres["node"],
         gres_per_job=gres["job"],
         gres_per_task={name: n for name, n in per_task_tres.items() if _is_gres(name)},
-        one_thread=values.whole(get("threads per core")) == 1,
+        threads=values.whole(get("threads per core")) or 0,
         requested=requested,
     )
 

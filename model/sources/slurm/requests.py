@@ -161,11 +161,11 @@ def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
     """Set slots and span from tasks, CPUs and nodes."""
-    factor = facts.threads if size.one_thread else 1
-    of_task = size.cpus_per_task * factor
-    nodes, cpus = size.nodes, size.cpus * factor
+    of_task, cpus = (_on_cores(count, size, facts) for count in (size.cpus_per_task, size.cpus))
+    nodes = size.nodes
     if size.tasks_per_node:
-        block = facts.rounded(size.tasks_per_node * of_task)
+        on_node = size.tasks_per_node * size.cpus_per_task
+        block = facts.rounded(_on_cores(on_node, size, facts))
         nodes = max(nodes, math.ceil(size.tasks / size.tasks_per_node))
         if size.max_nodes is not None and nodes > size.max_nodes:
             found.omit(
@@ -211,6 +211,18 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
             found.omit(f"it can start on {more} nodes: planned on {nodes}", mark="fit")
+
+
+def _on_cores(cpus: int, size: SlurmJobSize, facts: SlurmSite) -> int:
+    """Return the CPUs of the cores of which a job uses ``size.threads`` threads each."""
+    is_part = 0 < size.threads < facts.threads
+    return math.ceil(cpus / size.threads) * facts.threads if is_part else cpus
+
+
+def with_fewer_threads(size: SlurmJobSize, facts: SlurmSite) -> list[str]:
+    """Return the nodes whose cores have fewer threads than a job uses."""
+    nodes = facts.nodes.values()
+    return [n.name for n in nodes if n.threads < size.threads and "threads" not in n.unread]
 
 
 def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -408,7 +420,12 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.hosts = (*(HostRequest(name, first=True) for name in known), HostRequest("others"))
         if len(known) > 1:  # the model has a first node alone
             found.omit(f"nodes that it requires ({some(known)})")
-    found.selects += [f"hname != {name}" for name in job.excluded if name in facts.nodes]
+    excluded = dict.fromkeys([*job.excluded, *with_fewer_threads(size, facts)])
+    unread = [node.name for node in facts.nodes.values() if "threads" in node.unread]
+    if size.threads > 1 and unread:
+        text = f"--threads-per-core={size.threads}: no input gives the threads of {some(unread)}"
+        found.omit(text, mark="fit")
+    found.selects += [f"hname != {name}" for name in excluded if name in facts.nodes]
 
 
 def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:

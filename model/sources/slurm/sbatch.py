@@ -41,6 +41,7 @@ from .requests import (
     requested_of,
     unknown_features,
     with_default_memory,
+    with_fewer_threads,
 )
 from .seen import SlurmJob, SlurmJobSize
 from .several_partitions import BEHIND_LEFT, in_taking, planned_in_first
@@ -429,7 +430,7 @@ def _size(found: SbatchLine) -> SlurmJobSize:
         gres_per_node=values.gres(given.get("gres", "")) | _gpus(given.get("gpus-per-node", "")),
         gres_per_job=_gpus(given.get("gpus", "")),
         gres_per_task=_gpus(given.get("gpus-per-task", "")),
-        one_thread=given.get("threads-per-core") == "1" or given.get("hint") == "nomultithread",
+        threads=_read(found, "threads-per-core", _count, int(given.get("hint") == "nomultithread")),
     )
 
 
@@ -644,6 +645,8 @@ def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: Sba
     if unknown := unknown_features(seen.features, site):
         found.complain("constraint", f"no node has the feature {unknown[0]!r}")
     size, known = seen.size, {item.name for item in instance.cluster.resources}
+    if len(with_fewer_threads(size, site)) == len(site.nodes):
+        found.complain("threads-per-core", f"no node has {size.threads} threads in a core")
     for name in (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task):
         if not is_gpu(name) and gres_resource(name) not in known:
             found.complain("gres", f"no node has the generic resource {name!r}")

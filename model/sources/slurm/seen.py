@@ -42,8 +42,8 @@ class SlurmJobSize:
     gres_per_job: Mapping[str, int] = field(default_factory=dict)
     #: Generic resources of each task, number by name.
     gres_per_task: Mapping[str, int] = field(default_factory=dict)
-    #: Whether one thread of each core is used.
-    one_thread: bool = False
+    #: Threads of each core that the job uses, all nodes having as many; 0 if not requested.
+    threads: int = 0
     #: Amount by TRES that the whole job requests, memory in MB; {} if not printed.
     requested: Mapping[str, float] = field(default_factory=dict)
 

@@ -19,11 +19,15 @@ from ...cluster import Cluster, ComputeUnit, Gpus, Host, ResourceDefinition, Sha
 from ...configuration import Params, Queue
 from ...display import some
 from ...formats.source_text import parse
+from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from ...resreq.scanner import SECTIONS
+from ...resreq.vocabulary import ANY
 from ...slurm_select import words_of
 from ...slurm_setting_keys import loop_number
 from ...slurm_version import PARTS_OF_TASKS, version_number
+from ...slurm_words import FEATURE_PREFIX, feature_of
 from ..lsf_state.values import Remarks, Text
 from .priorities import enforces_limits, priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
@@ -199,8 +203,10 @@ WEIGHT = "weight"
 FOR_EVER = 1_000_000
 #: The highest priority of a job in the model.
 MAX_PRIORITY = 2**31 - 1
-#: Words that no feature can be as the name of a boolean resource.
-_RESERVED = frozenset({"type", "model", "status", "hname", "select", "rusage", "span", WEIGHT})
+#: Names that no feature can have as a boolean resource: other resources and words of requirements.
+_RESERVED = ANY.names() | GPU_NAMES | {*SECTIONS, "defined", WEIGHT}
+#: A feature that is a name of a resource, and of none that is made of another name of Slurm.
+_UNCHANGED = re.compile(rf"(?!{FEATURE_PREFIX}|lic_|gres_|of_|{_PREFIX}|\d)\w+", re.ASCII)
 #: Settings of memory, of a partition and of the cluster, by their fields.
 _MEMORY = {
     "DefMemPerNode": "memory_per_node",
@@ -379,9 +385,12 @@ def constraint_names(text: str) -> list[str]:
 
 
 def feature_name(name: str) -> str:
-    """Return a feature as a boolean resource: ``intel_2020`` for ``intel-2020``."""
-    bare = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return f"f_{bare}" if bare[:1].isdigit() or bare.lower() in _RESERVED else bare
+    """Return the boolean resource of a feature, another one for each: ``f_mem`` for ``mem``.
+
+    :func:`..slurm_words.feature_of` returns the feature.
+    """
+    is_free = _UNCHANGED.fullmatch(name) and name.lower() not in _RESERVED
+    return name if is_free else FEATURE_PREFIX + _word(name)
 
 
 def cluster_of(
@@ -472,7 +481,7 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
         booleans=frozenset(map(feature_name, node.features)),
         load={WEIGHT: float(node.weight)} if weighted else {},
         status=status_of(node),
-        cores=max(1, node.cpus // node.threads),
+        cores=None if "threads" in node.unread else max(1, node.cpus // node.threads),
         gpus=Gpus(sum(gpus.values()), models[0] if len(models) == 1 else "") if gpus else None,
     )
 
@@ -600,7 +609,7 @@ def site_of(instance: Instance) -> SlurmSite:
     own = words[""]
     hosts = instance.cluster.hosts
     nodes = {host.name: _node_of_host(host) for host in hosts}
-    threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
+    threads = max((node.threads for node in nodes.values()), default=1)
     return SlurmSite(
         unit=max(1, int(own.get("unit", "1"))),
         threads=max(1, threads),
@@ -620,11 +629,15 @@ def site_of(instance: Instance) -> SlurmSite:
 
 
 def _node_of_host(host: Host) -> SlurmNode:
-    features = tuple(sorted(host.booleans))
+    features = tuple(sorted(map(feature_of, host.booleans)))
     memory = host.amounts.get("mem", 0.0)
     gres = {f"gpu:{host.gpus.model}".rstrip(":"): host.gpus.count} if host.gpus else {}
     gres |= {kind: int(host.amounts.get(gres_resource(kind), 0)) for kind in PARTS_OF_GPUS}
-    return SlurmNode(host.name, (), host.slots, memory=memory, gres=gres, features=features)
+    return SlurmNode(
+        host.name, (), host.slots, memory=memory, gres=gres, features=features,
+        threads=host.slots // host.cores if host.cores else 1,
+        unread=() if host.cores else ("threads",),
+    )  # fmt: skip
 
 
 def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartition:

@@ -1,0 +1,50 @@
+"""Features of nodes: any name is the name of a feature, and of nothing else."""
+
+from __future__ import annotations
+
+import pytest
+import slotwise as sw
+from slotwise.model.gpu_request import GPU_NAMES
+from slotwise.model.resreq.vocabulary import ANY
+from slotwise.model.slurm_words import family_text
+from submitted import submission
+
+from tests.slurm.test_import import instance_of
+from tests.slurm.test_matching_or import CLUSTER
+
+pytestmark = pytest.mark.behaviour("SLU-01")
+
+#: Built-in resources, words of requirements, and names that the import gives to other resources.
+NAMES = sorted(
+    ANY.names() | GPU_NAMES | {"select", "cu", "affinity", "weight", "defined", "CPU", "1g"}
+    | {"intel-2020", "intel_2020", "intel.2020", "f_cpu", "gpu_a100", "lic_m", "gres_nic"}
+    | {"any_a_or_b", "of_main_hi", "others", "and", "a__b", "zwölf"}
+)  # fmt: skip
+
+
+def test_a_feature_is_no_other_resource() -> None:
+    """Node n2 alone has the features, and a licence and a generic resource have like names."""
+    nodes = CLUSTER["nodes.txt"].replace("ActiveFeatures=a,x", f"ActiveFeatures={','.join(NAMES)}")
+    jobs = [
+        f"JobId={n} UserId=a(1) Priority=9 Partition=main JobState=PENDING TimeLimit=10 "
+        f"NumNodes=1-1 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 Features={name}\n"
+        for n, name in enumerate([*NAMES, "absent", "[mem|absent-1]"], start=1)
+    ]
+    jobs[-1] = jobs[-1].replace("NumNodes=1-1", "NumNodes=1-2")
+    nodes = nodes.replace("State=", "Gres=nic:1 State=")
+    texts = {**CLUSTER, "nodes.txt": nodes, "jobs.txt": "".join(jobs)}
+    texts["licences.txt"] = "LicenseName=m Total=1 Used=0 Free=1 Reserved=0 Remote=no\n"
+    found = instance_of(texts)
+    table = {host.name: host.booleans for host in found.cluster.hosts}
+    plan = sw.plan(found, "time-based")
+    nowhere = {item.job for item in plan.unplaced}
+    assert nowhere == {str(len(NAMES) + 1)}
+    for job, name in zip(found.pending, NAMES, strict=False):
+        assert set(plan[job.id].allocation) == {"n2"}, name
+        new = submission(found, f"sbatch -n1 -C {name}").job
+        assert new.res_req[0].split()[0] == job.res_req[0].split()[0], name
+        (inside,) = (item for item in table["n2"] if f"select[{item}]" in job.res_req[0])
+        said = family_text(found, f"{inside} holds on 1 of 4 hosts")
+        assert said == f"{name} holds on 1 of 4 nodes"
+    assert "hname" in NAMES
+    assert len(table["n2"]) == len(NAMES)
