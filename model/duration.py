@@ -7,8 +7,9 @@ from dataclasses import replace
 from .display import clock_text, duration_text
 from .instance import Instance
 from .job import NO_RUN_LIMIT, Job, RunningJob
-from .reserved_periods import end_of_reservation
+from .reserved_periods import end_of_reservation, reserved_periods
 from .slurm_words import family_text
+from .windows import after_open_seconds
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
@@ -173,6 +174,13 @@ def killed_by_clock(instance: Instance, job: Job, start: int) -> int | None:
     return ended_by_deadline(job, closes)
 
 
+def may_be_killed(instance: Instance, job: Job) -> bool:
+    """Return whether -t or a closed advance reservation may kill a pending job."""
+    late = bounds_of_deadline(instance, job, expected_duration(instance, job))[1]
+    periods = reserved_periods(instance, job.reservation) if job.reservation else None
+    return late is not None or (periods is not None and not periods.open)
+
+
 def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:
     """Return the seconds that a job is expected to run in all, None if unknown.
 
@@ -186,13 +194,29 @@ def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> 
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """Return when a running job releases its slots (seconds), None if unknown.
 
-    It ends in the next second at the earliest, even if its limit is exceeded. It is not known when
-    a suspended job resumes; -t and the end of a closed advance reservation end it all the same.
+    It ends in the next second at the earliest, even if its limit is exceeded. While RUN_WINDOW is
+    closed, the job is suspended on its slots. It is not known when another suspended job resumes;
+    -t and the end of a closed advance reservation end it all the same.
     """
     finish = undisturbed_finish(instance, running)
+    windows = instance.queue(running.job.queue).run_window
+    if finish is not None and windows:
+        left = max(1, finish - instance.now)
+        finish = after_open_seconds(windows, instance.origin, instance.now, left)
     killed = killed_by_clock(instance, running.job, running.start)
     finish = killed if finish is None else finish if killed is None else min(finish, killed)
     return None if finish is None else max(finish, instance.now + 1)
+
+
+def is_killed(instance: Instance, running: RunningJob) -> bool:
+    """Return whether a running job is expected to be killed: it has exceeded its run limit, or -t
+    or the end of a closed advance reservation comes before its own end.
+    """
+    finish = undisturbed_finish(instance, running)
+    if finish is not None and finish <= instance.now:
+        return True
+    alone = replace(running, job=replace(running.job, deadline=None, reservation=""))
+    return expected_finish(instance, alone) != expected_finish(instance, running)
 
 
 def undisturbed_finish(instance: Instance, running: RunningJob) -> int | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from .display import DAY, HOUR, MINUTE, WEEK
+from .instance import Instance
 
 MINUTES_A_DAY, MINUTES_A_WEEK = DAY // MINUTE, WEEK // MINUTE
 
@@ -86,6 +88,36 @@ def open_periods(
             if first < last:
                 found.append((first, last))
     return _merged(found)
+
+
+def after_open_seconds(text: str, origin: str | None, start: int, seconds: int) -> int:
+    """Return the second at which windows have been open for `seconds` since `start`.
+
+    origin: as in :func:`open_periods`; the windows of a week repeat in the next.
+    """
+    periods = open_periods(text, origin, start, start + WEEK)
+    weeks, rest = divmod(seconds - 1, sum(closes - opens for opens, closes in periods))
+    for opens, closes in periods:
+        if rest < closes - opens:
+            return opens + rest + 1 + weeks * WEEK
+        rest -= closes - opens
+    raise AssertionError("windows are open for some second of a week")
+
+
+def has_windows(instance: Instance) -> bool:
+    """Return whether any queue or host has windows."""
+    queues = any(queue.dispatch_window or queue.run_window for queue in instance.queues)
+    return queues or any(host.windows for host in instance.cluster.hosts)
+
+
+def without_windows(instance: Instance) -> Instance:
+    """Return the instance with queues and hosts that are open at all times."""
+    if not has_windows(instance):
+        return instance
+    cluster = instance.cluster
+    hosts = tuple(replace(host, windows="") if host.windows else host for host in cluster.hosts)
+    queues = (replace(queue, dispatch_window="", run_window="") for queue in instance.queues)
+    return replace(instance, cluster=replace(cluster, hosts=hosts), queues=tuple(queues))
 
 
 def _second_of_week(origin: str | None) -> int:

@@ -40,6 +40,11 @@ FEW_SLOTS = Pending.FEW_SLOTS
 NOWHERE = "does not fit on this cluster even when it is empty: "
 #: Start of the reason of a job whose hosts take no jobs yet.
 WINDOW_OF = "the dispatch window of "
+#: Reason of a job without a place in the known periods of recurring advance reservations.
+BEYOND_KNOWN = (
+    f"cannot start within {KNOWN_WEEKS} weeks; later periods of recurring advance reservations are "
+    "not known"
+)
 #: Reason of a job that needs a loan, because guaranteed pools protect too much.
 ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan predicts"
 NOTHING_SHORT = Reason.of(
@@ -763,10 +768,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
     if recurring(problem.instance) and problem.honours_windows:
-        return (
-            f"cannot start within {KNOWN_WEEKS} weeks; later periods of recurring advance "
-            f"reservations are not known"
-        )
+        return BEYOND_KNOWN
     return "jobs before it use its slots indefinitely (they have no run limit, or no start)"
 
 

@@ -23,7 +23,7 @@ from ..model.dependency import (
     parse_dependency,
     waiting_order,
 )
-from ..model.duration import expected_finish
+from ..model.duration import expected_finish, is_killed, may_be_killed
 from ..model.instance import Instance
 from ..model.job import Job
 from ..model.pending import Pending
@@ -33,11 +33,12 @@ NOT_YET = Pending.DEPENDENCY.words
 NEVER_SATISFIED = Pending.DEPENDENCY_NEVER.words
 #: Omissions of plans for conditions, in words.
 EXIT = "failures of jobs (exit, post_err, numexit in -w): success is assumed"
+KILLED = "failures of jobs that are killed before they end (done in -w): success is assumed"
 EXTERNAL = "external() in start conditions (-w)"
 NOT = "'!' in start conditions (-w)"
 COUNT = "later changes of a count in a start condition (-w)"
 #: Omissions that the simulation decides by itself.
-LEFT_OPEN = (EXIT, NOT, COUNT)
+LEFT_OPEN = (EXIT, KILLED, NOT, COUNT)
 NO_END = "waits for the end of job {}, which is unknown (no run limit)"
 UNKNOWN = "a start condition (-w) on unknown jobs"
 
@@ -264,7 +265,7 @@ class _Conditions:
         self._instance = instance
         self._roster = JobIndex.of(instance)
         self._running = {item.job.id: item for item in instance.running}
-        self._pending = {job.id for job in instance.pending}
+        self._pending = {job.id: job for job in instance.pending}
         self._left_out: dict[str, None] = {}
         #: Events of all of several jobs, and their omissions, by the identity of the tuple of
         #: names, which is kept alive for that.
@@ -355,7 +356,10 @@ class _Conditions:
 
     def _time(self, name: str, kind: After) -> Event:
         """Return when one job starts or has ended."""
+        must_succeed = not (kind.start or kind.by_kill)
         if name in self._pending:
+            if must_succeed and may_be_killed(self._instance, self._pending[name]):
+                self._left_out[KILLED] = None
             return replace(kind, job=name)
         run = self._running.get(name)
         if run is None:  # The job is submitted later.
@@ -363,6 +367,9 @@ class _Conditions:
         if kind.start:
             return Known(run.start)
         finish = expected_finish(self._instance, run)
+        if must_succeed and finish is not None and is_killed(self._instance, run):
+            self._left_out[KILLED] = None
+            return Known(None, f"job {name} is killed before it ends")
         unknown = "suspended" if run.suspended else "no run limit"
         why = f"waits for the end of job {name}, which is unknown ({unknown})"
         return Known(finish, "" if finish is not None else why)

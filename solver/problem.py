@@ -21,7 +21,7 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
-from ..model.reserved_periods import of_jobs, recurring
+from ..model.reserved_periods import recurring
 from ..model.resreq.syntax import Compound
 from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
 from .availability.profile import (
@@ -46,6 +46,7 @@ from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
 from .precedence import NEVER_SATISFIED, Known, Precedence, from_starts
 from .resolve import Resolver
+from .rules.omitted import estimator_view
 from .rules.rule_book import OmittedRule, RuleBook, in_one_partition
 
 #: Share of a grace period for resolving jobs once the limit has come; the rest is for placing them.
@@ -125,9 +126,8 @@ class PlanningProblem:
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
-        # All advance reservations except those that jobs are in.
-        if as_lsf and instance.advance_reservations:
-            instance = replace(instance, advance_reservations=of_jobs(instance))
+        if as_lsf:
+            instance = replace(estimator_view(instance), future=instance.future)
         resolver = Resolver.of(
             instance,
             reserving=False,

@@ -12,6 +12,7 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
+from ..model.windows import without_windows
 from .validation import capacity, claims, hosts, idle, order, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
@@ -85,6 +86,7 @@ def validate(
     if fractional := list(claims.whole_times(plan)):
         return fractional
     instance = with_loaded_modules(instance)
+    instance = without_windows(instance) if as_lsf else instance
 
     def facts_of(other: Plan, judged: Instance = instance) -> Facts:
         return Facts.of(judged, other, as_lsf=as_lsf, split=split, should_stop=should_stop)

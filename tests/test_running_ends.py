@@ -228,3 +228,79 @@ def test_slurm_holds_nothing_for_a_job_behind_a_run_without_limit(command: str) 
     else:
         starts = {job.job: job.start for job in sw.simulate(found, until=400 * 86400).jobs}
         assert (starts["2"], starts["3"]) == (None, 0)
+
+
+SUSPENDED = """
+format: slotwise/1
+origin: '2026-03-02T17:00:00+00:00'
+hosts: [{{name: h1, slots: {slots}}}]
+queues: [{{name: q}}, {{name: w, RUN_WINDOW: {window}}}]
+running: [{{id: 9, queue: w, start: -60m, {end}, allocation: 1*h1}}]
+pending: [{{id: 1, queue: q, slots: 1, run_limit: 1h{after}}}]
+"""
+
+
+@pytest.mark.behaviour("TBR-19")
+@pytest.mark.parametrize("end", ["run_limit: 3h", "finish: 2h", "run_limit: 3h, deadline: 3h"])
+@pytest.mark.parametrize("after", ["", ", dependency: done(9)", ", dependency: ended(9)"])
+@pytest.mark.parametrize(
+    ("window", "hours"),
+    [
+        ('"8:00-18:00"', 16),
+        ('"8:00-18:00", IGNORE_DEADLINE: Y', 16),
+        ('"8:00-16:00"', 17),
+        ('"18:30-18:45"', 7 * 24 + 1.75),
+        ('"8:00-20:00"', 2),
+    ],
+)
+def test_a_run_window_suspends_a_running_job_in_plan_and_loop(
+    window: str, hours: float, after: str, end: str
+) -> None:
+    """The plan let the job run on at night; the loop did too where only a condition waits."""
+    late = "deadline" in end and hours > 3
+    text = SUSPENDED.format(window=window, end=end, after=after, slots=2 if after else 1)
+    row = sw.outlook(sw.loads(text))["1"]
+    if late and "done" in after:
+        assert (row.state, row.possible, row.proved) == ("starts if", None, False)
+    else:
+        start = 3600 * (3 if late else hours)
+        assert (row.as_configured, row.possible, row.proved) == (start, start, True)
+
+
+KILLED = """
+format: slotwise/1
+hosts: [{{name: h1, slots: 2}}]
+queues: [{{name: q, IGNORE_DEADLINE: Y}}]
+advance_reservations: [{{name: R, users: bob, allocation: 2*h1, start: {begin}, end: {end}}}]
+running: [{runs}]
+pending: [{waits}{{id: 1, queue: q, run_limit: 1h, dependency: "{condition}"}}]
+"""
+
+
+@pytest.mark.behaviour("TBR-03")
+@pytest.mark.parametrize("condition", ["done(9)", "ended(9)", "done(9) || ended(9)"])
+@pytest.mark.parametrize(
+    ("form", "begin"),
+    [
+        ("run_limit: 3h, deadline: 30m, start: -20m, allocation: 1*h1", "40h"),
+        ("run_limit: 1h, start: -2h, allocation: 1*h1", "40h"),
+        ("run_limit: 3h, reservation: R, start: -20m, allocation: 1*h1", "-30m"),
+        ("deadline: 30m, suspended: true, start: -20m, allocation: 1*h1", "40h"),
+        ("run_limit: 3h, deadline: 30m", "40h"),
+        ("run_limit: 3h, reservation: R", "-30m"),
+        ("run_limit: 3h, reservation: R", "10m"),
+    ],
+)
+def test_a_job_that_is_killed_is_not_done(form: str, begin: str, condition: str) -> None:
+    """Its dependent had a proved start at the instant at which the clock kills it."""
+    job = f"{{id: 9, queue: q, user: bob, {form}}}"
+    runs, waits = (job, "") if "allocation" in form else ("", f"{job}, ")
+    end = "41h" if begin == "40h" else "30m"
+    text = KILLED.format(begin=begin, end=end, runs=runs, waits=waits, condition=condition)
+    row = sw.outlook(sw.loads(text))["1"]
+    if condition == "done(9)":
+        assert (row.state, row.as_configured, row.proved) == ("starts if", None, False)
+        assert [item for item in row.possible_cautions if "they end" in item.what]
+    else:
+        assert row.as_configured == row.possible
+        assert row.as_configured is not None

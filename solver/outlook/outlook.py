@@ -30,7 +30,13 @@ from ..availability.demand import Demand, without_hosts
 from ..availability.resources import BoolArray
 from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import admissions, priority_order
-from ..pending_reasons import NOWHERE, at_any_time, beyond_reported, reason_unplaced
+from ..pending_reasons import (
+    BEYOND_KNOWN,
+    NOWHERE,
+    at_any_time,
+    beyond_reported,
+    reason_unplaced,
+)
 from ..placement.earliest import earliest_start
 from ..planning import nothing_planned, plan
 from ..precedence import (
@@ -316,7 +322,7 @@ class Reasons:
         why = reason_unplaced(self.problem, demand)
         if beyond_reported(self.problem, demand):
             return Stated("starts if", why)
-        if self._endless:
+        if self._endless or why == BEYOND_KNOWN:
             return Stated("unknown end", why or UNKNOWN_END)
         return Stated("starts if", waits_for or why)
 

@@ -32,6 +32,7 @@ from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import Compound, Requirement, Simple, simples
 from ...model.service_class import GuaranteedPool
 from ...model.shares import Groups
+from ...model.windows import has_windows, without_windows
 from .. import alike
 from ..availability.demand import Demand
 from ..availability.guarantees import (
@@ -336,7 +337,7 @@ def estimator_view(instance: Instance) -> Instance:
     Advance reservations with jobs stay, because these can start nowhere else (ARV-01).
     """
     kept = of_jobs(instance) if instance.advance_reservations else ()
-    return replace(_without_windows(instance), advance_reservations=kept, future=())
+    return replace(without_windows(instance), advance_reservations=kept, future=())
 
 
 def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
@@ -347,11 +348,6 @@ def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
         with suppress(InputError):
             resolver.requirement(job)
             yield job
-
-
-def _windows(instance: Instance) -> bool:
-    queues = any(queue.dispatch_window or queue.run_window for queue in instance.queues)
-    return queues or any(host.windows for host in instance.cluster.hosts)
 
 
 def _reserves_in_part(instance: Instance) -> bool:
@@ -377,12 +373,6 @@ def _each_queue(**changes: Any) -> Callable[[Instance], Instance]:
 
 def _each_pending(change: Callable[[Job], Job]) -> Callable[[Instance], Instance]:
     return lambda instance: replace(instance, pending=tuple(map(change, instance.pending)))
-
-
-def _without_windows(instance: Instance) -> Instance:
-    hosts = tuple(h if not h.windows else replace(h, windows="") for h in instance.cluster.hosts)
-    plain = replace(instance, cluster=replace(instance.cluster, hosts=hosts))
-    return _each_queue(dispatch_window="", run_window="")(plain)
 
 
 def _all_reserve(instance: Instance) -> Instance:
@@ -430,7 +420,7 @@ LOADS = "changes of reported loads"
 #: Loads rise and fall with reservations of jobs; a cycle uses the reservations of its instant.
 RESERVED_LOADS = "changes of loads by the reservations of jobs"
 OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
-    EstimateRule("dispatch and run windows", _windows, _without_windows),
+    EstimateRule("dispatch and run windows", has_windows, without_windows),
     EstimateRule(
         "advance reservations",
         lambda instance: bool(

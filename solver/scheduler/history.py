@@ -198,7 +198,7 @@ def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> 
         dict(_loads(session, session.cycle.reservations)),
         tuple(_shared(session)),
         tuple(
-            record_of(state, session.world.names, session.instance.now)
+            record_of(state, session.world.names, session.instance.now, session.world.now)
             for state in session.world.states
             if state.status in (DONE, KILLED)
         ),

@@ -15,7 +15,7 @@ from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .job_state import PREEMPTED, JobState, JobStates, ReservationTimer
+from .job_state import FUTURE, PENDING, PREEMPTED, JobState, JobStates, ReservationTimer
 from .world import World
 
 
@@ -36,7 +36,8 @@ class JobRecord:
     end: int | None
     #: Waiting time in seconds, from the submission or since the dependencies (-w) were satisfied.
     wait: int | None
-    #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
+    #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future" (not
+    #: submitted yet).
     status: str
     #: Slots in use.
     procs: int
@@ -95,11 +96,13 @@ class JobRecord:
         return with_stamps({**plain, "effective_submit": self.waits_since}, origin, times)
 
 
-def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
+def record_of(state: JobState, names: Sequence[str], now: int, time: int) -> JobRecord:
     """Return the record of a job in its present state. names: names of the hosts. now: current time
-    of the instance.
+    of the instance. time: that of the simulation; whoever was submitted by then is pending, even if
+    the job waits for its condition or begin time.
     """
     job = state.job
+    is_open = state.status == FUTURE and job.submit <= time
     ran = None if state.start is None or state.end is None else state.end - state.start
     return JobRecord(
         job=job.id,
@@ -110,7 +113,7 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
         start=state.start,
         end=state.end,
         wait=None if state.start is None else state.start - state.waits_since,
-        status=state.status,
+        status=PENDING if is_open else state.status,
         procs=state.slots,
         alternative=state.alternative,
         hosts=_on(state.allocation, names) if state.terms else {},
@@ -145,10 +148,11 @@ def _on(allocation: Mapping[int, int], names: Sequence[str]) -> dict[str, int]:
 class JobRecords(OnDemand[JobRecord]):
     """The records of all jobs by number, fixed at the creation of this object."""
 
-    __slots__ = ("_here", "_names", "_now", "_states")
+    __slots__ = ("_here", "_names", "_states", "_times")
 
-    def __init__(self, states: JobStates, names: Sequence[str], now: int) -> None:
-        self._names, self._now = names, now
+    def __init__(self, states: JobStates, names: Sequence[str], *times: int) -> None:
+        """times: current times of the instance and of the simulation (seconds)."""
+        self._names, self._times = names, times
         self._states = states.ended_so_far()
         self._here = {number: self._of(state) for number, state in states.here.items()}
 
@@ -161,7 +165,7 @@ class JobRecords(OnDemand[JobRecord]):
         return self._of(self._states.item(place)) if found is None else found
 
     def _of(self, state: JobState) -> JobRecord:
-        return record_of(state, self._names, self._now)
+        return record_of(state, self._names, *self._times)
 
 
 def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:

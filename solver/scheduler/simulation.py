@@ -551,13 +551,18 @@ class Session:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
         if not self.progress.cycles:
             found.append(self.instance.now)
-        elif world.pending or world.subsets.suspended:
+        elif world.pending or world.subsets.suspended or self._windows_suspend():
             found += [self.grid(time) for time in self._wake_times()]
             found += self._reordered(min(found, default=None))
         time = min(found, default=None)
         if time is None or (not world.events and self._stalled(time)):
             return None
         return time
+
+    def _windows_suspend(self) -> bool:
+        """Return whether a run window may suspend a running job."""
+        queues = {queue.name for queue in self.instance.queues if queue.run_window}
+        return bool(queues) and any(s.job.queue in queues for s in self.world.running.values())
 
     def _wake_times(self) -> list[int]:
         """Return instants after the last cycle at which another cycle may have a new result."""
@@ -619,7 +624,7 @@ class Session:
         return Simulation(
             instance=self.source,
             settings=self.settings,
-            jobs=JobRecords(self.world.states, self.world.names, self.instance.now),
+            jobs=JobRecords(self.world.states, self.world.names, self.instance.now, self.world.now),
             time=self.world.now,
             cycles=self.progress.cycles,
             complete=self.progress.complete,

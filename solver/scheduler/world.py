@@ -470,9 +470,8 @@ class World:
         end = state.real_end()
         ran_before = state.number < len(self.instance.running)
         earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
-        for time in {end, state.killed_at(state.start or 0)} - {None}:
-            assert time is not None
-            self.events.push(max(time, earliest), Event.END, state.number)
+        if end is not None:
+            self.events.push(max(end, earliest), Event.END, state.number)
         self._expect_overdue(state, end, self.now)
 
     def _expect_overdue(self, state: JobState, end: int | None, now: int) -> None:
@@ -571,8 +570,10 @@ class World:
     def suspend(self, state: JobState, by: str, now: int) -> None:
         """Suspend a running job on its slots, which no other job may use (RSV-11).
 
-        Its end is unknown until it resumes.
+        Its end is unknown until it resumes, but -t and a closed reservation end it all the same.
         """
+        if (killed := state.killed_at(state.start or 0)) is not None:
+            self.events.push(max(killed, self.instance.now + 1), Event.END, state.number)
         state.elapsed += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1

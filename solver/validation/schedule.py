@@ -15,6 +15,7 @@ from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
+from ...model.windows import open_periods
 from . import capacity, hosts, shape, times, units
 from .facts import Facts, Violation
 from .guarantees import kept_for_owners
@@ -262,7 +263,9 @@ def facts_of(
         if part.runs
     )
     pending = (*(part.lasting for part in planned), *waiting)
-    seen = replace(instance, running=running, pending=pending, future=())
+    # The ends are those of the schedule, which no run window postpones.
+    queues = tuple(replace(queue, run_window="") for queue in instance.queues)
+    seen = replace(instance, queues=queues, running=running, pending=pending, future=())
     plan = Plan("greedy", "lexicographic", "heuristic", instance.now, tuple(map(_entry, planned)))
     return Facts.of(seen, plan, as_lsf=False, split=shape.split)
 
@@ -299,11 +302,11 @@ def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     for rule in _OF_LIVES:
         yield from rule(facts)
     for part in whole:
-        yield from _too_soon(facts, part)
+        yield from _too_soon(instance, part)
         yield from _too_long(instance, part, schedule)
 
 
-def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
+def _too_soon(instance: Instance, part: HeldStretch) -> Iterator[Violation]:
     """Yield jobs that start before their submission, or outside the run window of their queue."""
     job = part.job
     if part.runs:
@@ -311,7 +314,8 @@ def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
     if part.start < job.submit:
         text = f"job {job.id}: it starts at {part.start} s and is submitted at {job.submit} s"
         yield Violation("submit", text, job.id, "", part.start)
-    if not times.may_run(facts, job, part.start, part.start + 1):
+    window = instance.queue(job.queue).run_window
+    if not open_periods(window, instance.origin, part.start, part.start + 1):
         text = f"job {job.id}: it starts at {part.start} s, outside the RUN_WINDOW of its queue"
         yield Violation("run-window", text, job.id, "", part.start)
 

@@ -164,11 +164,6 @@ def reserved_times(facts: Facts) -> Iterator[Violation]:
             yield Violation("reservation", text, job.id, "", holding.start)
 
 
-def may_run(facts: Facts, job: Job, start: int, finish: int) -> bool:
-    """Return whether the RUN_WINDOW of a job's queue is open from start to finish."""
-    return _open(facts, facts.queues[job.queue].run_window, start, finish)
-
-
 def _open(facts: Facts, window: str, start: int, finish: int) -> bool:
     if not window or start >= finish:
         return True

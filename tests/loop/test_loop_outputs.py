@@ -182,3 +182,23 @@ def test_a_limit_stops_the_loop_as_ctrl_c_does(tmp_path: Path, seconds: str, cod
     assert RUNNER.invoke(app, args).exit_code == code
     if code:
         assert RUNNER.invoke(app, ["simulate", HEADLINE, "--resume", str(point)]).exit_code == 0
+
+
+WAITING = """
+format: slotwise/1
+origin: '2026-03-02T10:00:00+00:00'
+hosts: [{{name: h, slots: 4}}]
+queues: [{{name: q}}]
+running: [{{id: 8, queue: q, start: 0, run_limit: 1h, allocation: 1*h, suspended: true}}]
+pending: [{{id: 9, bsub: -q q -n 9 -W 5}}, {{id: V, bsub: '-q q -n 1 -W 5 {waits}'}}]
+"""
+
+
+@pytest.mark.behaviour("LOP-07")
+@pytest.mark.parametrize(
+    ("waits", "pending"), [("-w done(8)", 2), ("-w ended(9)", 2), ("-b 20:00", 2), ("", 1)]
+)
+def test_a_submitted_job_that_waits_is_counted(waits: str, pending: int) -> None:
+    """It was "future", as one that is submitted later, and missing in the summary."""
+    found = measure(simulate(sw.loads(WAITING.format(waits=waits)), until="1h"))
+    assert (found.jobs, found.pending) == (2, pending)

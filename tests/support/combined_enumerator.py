@@ -130,9 +130,22 @@ class Case:
         return job.dependency.rstrip(")").partition("(")[2]
 
     def length(self, job: str) -> int:
-        """Seconds from start to end; what runs now ends in the next second or later."""
+        """Seconds from start to end; what runs now ends in the next second or later.
+
+        A closed run window suspends it.
+        """
         limit = self.jobs[job].run_limit
-        return NEVER if limit is None else max(limit, self._least.get(job, 0))
+        if limit is None or job not in self._least or self.jobs[job].queue not in self.run:
+            return NEVER if limit is None else max(limit, self._least.get(job, 0))
+        time, elapsed = self.instance.now, self._least[job] - 1
+        first, last = (minute * MINUTE for minute in self.run[self.jobs[job].queue])
+        length, left = elapsed, max(limit, self._least[job]) - elapsed
+        while left:
+            second = (time + length - elapsed) % DAY
+            runs = min(left, last - second) if first <= second < last else 0
+            left -= runs
+            length += runs or (first - second) % DAY
+        return length
 
     def booked(self, job: str) -> AdvanceReservation | None:
         """The reservation of a job, None for none."""
