@@ -107,7 +107,7 @@ def test_orphans_are_killed() -> None:
         found = simulate(instance, cycle=0, until=1000)
         return {record.job: (record.status, record.end) for record in found.jobs}
 
-    assert ends(site(fails, waits, behind))["2"] == ("future", None)
+    assert ends(site(fails, waits, behind))["2"] == ("pending", None)
     term = replace(waits, orphan_term=True)
     assert ends(site(fails, term, behind)) == {
         "1": ("killed", 50),
