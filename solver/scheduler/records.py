@@ -15,7 +15,7 @@ from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .job_state import FUTURE, PENDING, PREEMPTED, JobState, JobStates, ReservationTimer
+from .job_state import FUTURE, PENDING, PREEMPTED, JobState, ReservationTimer
 from .world import World
 
 
@@ -98,8 +98,8 @@ class JobRecord:
 
 def record_of(state: JobState, names: Sequence[str], now: int, time: int) -> JobRecord:
     """Return the record of a job in its present state. names: names of the hosts. now: current time
-    of the instance. time: that of the simulation; whoever was submitted by then is pending, even if
-    the job waits for its condition or begin time.
+    of the instance. time: that of the simulation; a job submitted by then is pending, even if
+    it waits for its condition or begin time.
     """
     job = state.job
     is_open = state.status == FUTURE and job.submit <= time
@@ -150,11 +150,11 @@ class JobRecords(OnDemand[JobRecord]):
 
     __slots__ = ("_here", "_names", "_states", "_times")
 
-    def __init__(self, states: JobStates, names: Sequence[str], *times: int) -> None:
-        """times: current times of the instance and of the simulation (seconds)."""
-        self._names, self._times = names, times
-        self._states = states.ended_so_far()
-        self._here = {number: self._of(state) for number, state in states.here.items()}
+    def __init__(self, world: World, now: int) -> None:
+        """now: current time of the instance (seconds)."""
+        self._names, self._times = world.names, (now, world.now)
+        self._states = world.states.ended_so_far()
+        self._here = {number: self._of(state) for number, state in world.states.here.items()}
 
     def __len__(self) -> int:
         return len(self._states)

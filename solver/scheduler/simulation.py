@@ -624,7 +624,7 @@ class Session:
         return Simulation(
             instance=self.source,
             settings=self.settings,
-            jobs=JobRecords(self.world.states, self.world.names, self.instance.now, self.world.now),
+            jobs=JobRecords(self.world, self.instance.now),
             time=self.world.now,
             cycles=self.progress.cycles,
             complete=self.progress.complete,

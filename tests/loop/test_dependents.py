@@ -112,7 +112,7 @@ def test_orphans_are_killed() -> None:
     assert ends(site(fails, term, behind)) == {
         "1": ("killed", 50),
         "2": ("killed", 50),
-        "3": ("future", None),
+        "3": ("pending", None),
     }
     found = ends(site(fails, waits, behind, params=Params(orphan_grace=90)))
     assert (found["2"], found["3"]) == (("killed", 140), ("killed", 230))
