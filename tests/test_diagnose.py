@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 import slotwise as sw
+from forked import slotwise
 from sampling import some
 from slotwise import Diagnosis, InputError, Remedy
 from slotwise.cli.main import app
@@ -384,3 +385,43 @@ def test_of_fifty_planted_faults_forty_five_are_named(faults: ModuleType) -> Non
 def test_of_twenty_sound_sites_none_starves(faults: ModuleType) -> None:
     for seed in SOUND:
         assert sw.diagnose(faults.sound(seed).instance).starving == (), seed
+
+
+LEFT_OUT = """\
+format: slotwise/1
+hosts: [{name: h1, slots: 4}]
+queues: [{name: q}]
+omissions: [{what: omitted 1 job that is held, unplanned: ["1"], jobs: []}]
+"""
+LENT = """\
+format: slotwise/1
+hosts: [{name: h1, slots: 4}, {name: h2, slots: 4}]
+queues: [{name: q}]
+service_classes: [{name: g, GOALS: "[GUARANTEE]", ACCESS_CONTROL: "USERS[o]", AUTO_ATTACH: Y}]
+guaranteed_pools:
+- {name: p, TYPE: slots, HOSTS: all, DISTRIBUTION: "[g, 100%]",
+   LOAN_POLICIES: "QUEUES[all] DURATION[30]"}
+pending:
+- {id: 2, user: a, queue: q, slots: 2, run_limit: 30m}
+- {id: 3, user: o, queue: q, slots: 8, run_limit: 1h, begin: 1h}
+"""
+
+
+@pytest.mark.parametrize("command", ["solve", "diagnose", "simulate", "compare"])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (LEFT_OUT, "omitted 1 job that is held"),
+        (LENT, "loans of guaranteed pool p"),
+    ],
+)
+def test_every_answer_names_what_it_leaves_out(
+    command: str, text: str, says: str, tmp_path: Path
+) -> None:
+    """A job that was read and is not planned, and loans, which only the scheduler's loop gives."""
+    if (command, text) == ("simulate", LENT):
+        return  # which obeys loans
+    (tmp_path / "a.yaml").write_text(text)
+    done = slotwise(command, str(tmp_path / "a.yaml"))
+    assert says in " ".join((done.stdout + done.stderr).split())
+    assert "Nothing starves" not in done.stdout

@@ -772,7 +772,8 @@ def _watched(limits: Thresholds) -> set[str]:
 
 
 def remarks(instance: Instance) -> tuple[Omission, ...]:
-    """Return omissions for information only, by which no proof with run limits is wrong.
+    """Return omissions for information only: of jobs that were read and are not planned, and those
+    by which no proof with run limits is wrong.
 
     A queue or application without jobs has none.
     """
@@ -785,7 +786,7 @@ def remarks(instance: Instance) -> tuple[Omission, ...]:
     return tuple(
         replace(item, jobs=())
         for item in instance.omissions
-        if item.changes == "sooner ends"
+        if ((item.unplanned and item.jobs == ()) or item.changes == "sooner ends")
         and (not item.queues or not queues.isdisjoint(item.queues))
         and (not item.applications or not applications.isdisjoint(item.applications))
     )

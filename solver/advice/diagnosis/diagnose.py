@@ -21,7 +21,7 @@ from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
 from ....model.job import Job, job_ids
-from ....model.omissions import no_pending_job
+from ....model.omissions import Omission, no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
 from ...budget import Budget, OutOfTime
@@ -31,6 +31,8 @@ from ...forecast.history import History
 from ...outlook.outlook import Reasons, State, not_simulated
 from ...planning import nothing_planned, plan
 from ...problem import PlanningProblem
+from ...resolve import Resolver
+from ...rules.omitted import left_to_the_loop, remarks
 from ...scheduler.continuation import ConfiguredRun, run_as_configured
 from ..likely import USUAL, Drawing, Forecaster
 from ..what_if import WhatIfPlanner
@@ -511,9 +513,15 @@ class _DiagnosisRun:
             now=self.instance.now,
             origin=self.instance.origin,
             notes=tuple(self.notes),
-            omissions=not_simulated(self.instance, pending),
+            omissions=(*self._not_compared(), *not_simulated(self.instance, pending)),
             cut=self.runs.cut or self.ideal is None or self.ideal.cut,
         )
+
+    def _not_compared(self) -> Iterator[Omission]:
+        """Yield what the plan of first free slots omits, and jobs that are not planned."""
+        for rule, jobs in left_to_the_loop(Resolver.of(self.instance), self.instance.pending):
+            yield Omission(f"{rule}, in when slots are first free", jobs=tuple(sorted(jobs)))
+        yield from remarks(self.instance)
 
     def _stated(self) -> dict[str, tuple[State, str]]:
         """Return the state and reason of each job without a start as configured; {} if the time

@@ -444,7 +444,9 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
     if found.cut:
         return "Stopped before everything was examined; no starving job was found so far."
     if not found.pending:
-        return "Nothing starves: no job is pending."
+        left = len({job for item in found.omissions for job in item.unplanned})
+        text = f"{counted(left, 'pending job')} {'is' if left == 1 else 'are'} not planned (below)"
+        return f"No job was examined: {text}." if left else "Nothing starves: no job is pending."
     if unsure := [item for item in found.omissions if item.jobs != ()]:
         jobs = list(dict.fromkeys(job for item in unsure for job in item.jobs or ()))
         whom = _jobs(jobs) if all(item.jobs for item in unsure) else "the jobs"
