@@ -244,3 +244,31 @@ def test_a_job_has_only_nodes_with_its_threads_per_core(form: str) -> None:
         for problem in (unread, sw.from_document(sw.to_document(unread))):
             told = str(submission(problem, f"sbatch -n1 --mem=10{option}"))
             assert ("no input gives the threads of n1" in told) == (threads > 1)
+
+
+@pytest.mark.parametrize("options", ["", ",CR_ONE_TASK_PER_CORE", ",CR_CORE_DEFAULT_DIST_BLOCK"])
+def test_a_core_for_each_task_takes_the_proof_of_jobs_that_may_need_more_cores(
+    options: str,
+) -> None:
+    """The nodes have two threads a core; an option says nothing of what is allocated together."""
+    named = "ONE_TASK" in options
+    for asked, request, is_touched in (
+        (Asked(10, 4, 30), "-n4", named),
+        (Asked(10, 1, 30), "-n1", False),  # it has the whole core of its task
+    ):
+        for unit, slots in (("CORE", 2), ("CPU", 1), ("SOCKET", 4)):
+            texts = listings([], [asked], "26.05.3")
+            nodes = texts["nodes.txt"].replace("ThreadsPerCore=1", "ThreadsPerCore=2")
+            texts["nodes.txt"] = nodes.replace("CoresPerSocket=4", "CoresPerSocket=2")
+            texts["config.txt"] = texts["config.txt"].replace(
+                "CR_CPU_MEMORY", f"CR_{unit}_MEMORY{options}"
+            )
+            found = instance_of(texts)
+            may_need_more = is_touched or (named and unit == "CPU")
+            assert sw.outlook(found)["10"].proved is not may_need_more, (unit, request)
+            again = sw.from_document(sw.to_document(found))
+            for more, is_named in (("", may_need_more), (" --threads-per-core=2", False)):
+                told = submission(again, f"sbatch {request} --mem=10{more}")
+                assert ("CR_ONE_TASK_PER_CORE" in str(told)) is is_named, (unit, request, more)
+            if request == "-n1":
+                assert found.pending[0].slots == slots

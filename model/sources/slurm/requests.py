@@ -83,6 +83,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _sharing(job, facts, found)
     _switches(job, facts, found)
     _split_tasks(job.size, facts, found)
+    _tasks_per_core(job.size, facts, found)
     if found.span != "hosts=1":
         for kind in facts.networks(job.partitions):
             found.omit(f"network topology {kind}: any nodes are combined")
@@ -211,6 +212,15 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
             found.omit(f"it can start on {more} nodes: planned on {nodes}", mark="fit")
+
+
+def _tasks_per_core(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
+    """Name the jobs to which CR_ONE_TASK_PER_CORE gives more CPUs than they are planned with."""
+    threads = max((node.threads for node in facts.nodes.values()), default=1)
+    most = size.tasks * math.ceil(size.cpus_per_task / threads) * threads
+    if facts.one_task_per_core and not size.threads and found.slots < most:
+        text = f"CR_ONE_TASK_PER_CORE: planned with {found.slots} CPUs; Slurm may need {most}"
+        found.omit(text, "amounts", "fit")
 
 
 def _on_cores(cpus: int, size: SlurmJobSize, facts: SlurmSite) -> int:

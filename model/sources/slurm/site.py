@@ -207,6 +207,8 @@ MAX_PRIORITY = 2**31 - 1
 _RESERVED = ANY.names() | GPU_NAMES | {*SECTIONS, "defined", WEIGHT}
 #: A feature that is a name of a resource, and of none that is made of another name of Slurm.
 _UNCHANGED = re.compile(rf"(?!{FEATURE_PREFIX}|lic_|gres_|of_|{_PREFIX}|\d)\w+", re.ASCII)
+#: Options among SelectTypeParameters that do not name what is allocated.
+_OPTIONS = frozenset({"cr_one_task_per_core", "cr_core_default_dist_block"})
 #: Settings of memory, of a partition and of the cluster, by their fields.
 _MEMORY = {
     "DefMemPerNode": "memory_per_node",
@@ -230,6 +232,8 @@ class SlurmSite:
     has_memory: bool
     #: Whether every job has whole nodes (select/linear).
     whole_nodes: bool
+    #: Whether no core runs two tasks of a job that does not ask for it (CR_ONE_TASK_PER_CORE).
+    one_task_per_core: bool
     #: Nodes by name, partitions by name; features as the names of boolean resources.
     nodes: Mapping[str, SlurmNode]
     #: Partitions by name.
@@ -284,7 +288,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     scheduler = settings.get("schedulertype", "")
     if not values.blank(scheduler) and not scheduler.endswith("/backfill"):
         notes.touch(f"SchedulerType={scheduler}: treated as sched/backfill")
-    words = {part for word in kinds for part in word.split("_")}
+    words = {part for word in kinds - _OPTIONS for part in word.split("_")}
     _name_unread(seen, words, notes)
     shapes = Counter((node.cores_per_socket, node.threads) for node in seen.nodes)
     cores, threads = shapes.most_common(1)[0][0] if shapes else (1, 1)
@@ -306,6 +310,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         threads=threads,
         has_memory="memory" in words,
         whole_nodes=select.endswith("/linear"),
+        one_task_per_core="cr_one_task_per_core" in kinds,
         nodes={node.name: node for node in seen.nodes},
         partitions={
             item.name: replace(item, network=_own_network(item, seen)) for item in seen.partitions
@@ -580,6 +585,7 @@ def select_text(facts: SlurmSite) -> str:
     words = [f"unit={facts.unit}"]
     words += ["memory"] if facts.has_memory else []
     words += ["linear"] if facts.whole_nodes else []
+    words += ["one_task_per_core"] if facts.one_task_per_core else []
     words += [f"TopologyPlugin=topology/{facts.network}"] if facts.network not in _FLAT else []
     words += _memory_words("", facts)
     for item in facts.partitions.values():
@@ -615,6 +621,7 @@ def site_of(instance: Instance) -> SlurmSite:
         threads=max(1, threads),
         has_memory="memory" in own,
         whole_nodes="linear" in own,
+        one_task_per_core="one_task_per_core" in own,
         nodes=nodes,
         partitions={queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
