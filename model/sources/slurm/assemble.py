@@ -428,7 +428,9 @@ class _SlurmJobs:
         for seen in filter(is_pending, self.seen.jobs):
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
-            is_left = self.reservations.can_start_elsewhere(seen.reservation)
+            is_left = self.reservations.can_start_elsewhere(seen.reservation) or (
+                self.reservations.attracting(seen)
+            )
             if seen.held or why_never(seen):
                 continue
             if is_left:

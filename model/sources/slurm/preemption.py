@@ -33,17 +33,17 @@ def preemptions(
     nodes: of each partition.
     """
     kind = seen.settings.get("preempttype", "").lower().rpartition("/")[2]
-    modes = _modes(seen, seen.settings.get("preemptmode", "off"))
+    by_qos = kind == "qos"
+    modes = _modes(seen, by_qos=by_qos)
     if kind in ("none", "(null)") or not any(modes.values()):
         return
     tiers = {item.name: item.tier for item in seen.partitions}
     waiting = list(_waiting(seen, nodes, tiers, pending))
     running = [job for job in seen.jobs if job.allocation and "running" in job.state]
-    for victims, may in _victims(seen, running, modes, tiers, by_qos=kind == "qos"):
+    for mode, victims, may in _victims(seen, running, modes, tiers, by_qos=by_qos):
         used = {name for job in victims for name in job.allocation}
         ahead = [item for item in waiting if may(item) and item.nodes & used]
         ids = some([job.full_id for job in victims])
-        mode = modes[victims[0].partitions[0]]
         for item in ahead:
             yield item.job.id, f"preemption: {ids} may be preempted for it ({mode})"
         first = {item.job.id for item in ahead}
@@ -52,12 +52,22 @@ def preemptions(
                 yield item.job.id, f"preemption: {ids} may be preempted for another job ({mode})"
 
 
-def _modes(seen: SlurmState, of_cluster: str) -> dict[str, str]:
-    """Return how jobs of each partition are preempted, "" if not at all."""
+def _modes(seen: SlurmState, *, by_qos: bool) -> dict[str, str]:
+    """Return how jobs of each partition, or of each QOS if these decide, are preempted, "" if not
+    at all.
+    """
+    of_cluster = seen.settings.get("preemptmode", "off")
+    own = {item.name: item.preempt_mode for item in seen.partitions}
+    if by_qos:
+        own = {job.qos: "" for job in seen.jobs} | {
+            row.name: row.values.get("preemptmode", "") for row in seen.limits if row.of == "qos"
+        }
     found = {}
-    for item in seen.partitions:
-        mode = (item.preempt_mode or of_cluster).upper()
-        found[item.name] = "" if mode in ("OFF", "DISABLED", "GANG") else mode
+    for name, text in own.items():
+        mode = (of_cluster if text.lower() in ("", "cluster", "within") else text).upper()
+        words = [word for word in mode.split(",") if word not in ("OFF", "DISABLED", "WITHIN")]
+        within = ["WITHIN"] if by_qos and "WITHIN" in f"{text},{of_cluster}".upper() else []
+        found[name] = ",".join((*words, *within)) if {*words} - {"GANG"} else ""
     return found
 
 
@@ -82,22 +92,31 @@ def _victims(
     tiers: Mapping[str, int],
     *,
     by_qos: bool,
-) -> Iterator[tuple[list[SlurmJob], Callable[[_WaitingThere], bool]]]:
-    """Yield running jobs that are alike in this, and which pending jobs may preempt them."""
-    groups: dict[tuple[str, str], list[SlurmJob]] = {}
+) -> Iterator[tuple[str, list[SlurmJob], Callable[[_WaitingThere], bool]]]:
+    """Yield running jobs that are alike in this, how they are preempted, and by which jobs."""
+    groups: dict[tuple[str, str, int], list[SlurmJob]] = {}
     for job in running:
         partition = job.partitions[0] if job.partitions else ""
-        if modes.get(partition):
-            groups.setdefault((partition, job.qos), []).append(job)
+        if mode := modes.get(job.qos if by_qos else partition):
+            rank = (job.priority or 0) if mode.endswith("WITHIN") else 0
+            groups.setdefault((partition, job.qos, rank), []).append(job)
     over: dict[str, set[str]] = {}
     for row in seen.limits if by_qos else ():
         for name in row.values.get("preempt", "").split(","):
             over.setdefault(name.strip(), set()).add(row.name)
-    for (partition, qos), jobs in groups.items():
+    for (partition, qos, rank), jobs in groups.items():
+        mode = modes[qos if by_qos else partition]
+        within = (qos, rank) if mode.endswith("WITHIN") else None
         stronger = over.get(qos, set()) if by_qos else None
-        yield jobs, partial(_may, stronger, tiers.get(partition, 1))
+        yield mode, jobs, partial(_may, stronger, within, tiers.get(partition, 1))
 
 
-def _may(stronger: set[str] | None, tier: int, item: _WaitingThere) -> bool:
-    """Whether a pending job may preempt jobs of a tier: by these QOS if they decide."""
+def _may(
+    stronger: set[str] | None, within: tuple[str, int] | None, tier: int, item: _WaitingThere
+) -> bool:
+    """Whether a pending job may preempt jobs of a tier: by these QOS if they decide, or within
+    this QOS jobs of this priority.
+    """
+    if within and item.seen.qos == within[0] and (item.seen.priority or 0) > within[1]:
+        return True
     return item.tier > tier if stronger is None else item.seen.qos in stronger

@@ -55,8 +55,19 @@ class SlurmReservations:
         never = item is not None and (item.end <= self.zero or name not in self.made)
         return bool(self.why_left(name)) and not never
 
+    def attracting(self, job: SlurmJob) -> list[str]:
+        """Return the MAGNETIC reservations that admit a job that names none."""
+        return [
+            name
+            for name in self.made
+            if not job.reservation and "MAGNETIC" in self.seen[name].flags
+            if all(why.startswith("groups") for why in _refusals(self.seen[name], job))
+        ]
+
     def notes_on(self, job: SlurmJob) -> Iterator[str]:
         """Yield the rules that are not modelled for a job planned inside its reservation."""
+        for name in self.attracting(job):
+            yield f"reservation {name} with MAGNETIC, which may take it"
         own = self.made.get(job.reservation)
         if own is None:
             return
@@ -65,12 +76,8 @@ class SlurmReservations:
         if own.windows:
             yield OTHER_PERIODS
         seen = self.seen[own.name]
-        has = {"users": [job.user], "accounts": [job.account], "qos": [job.qos],
-               "partitions": job.partitions}  # fmt: skip
-        for kind, names in seen.admits.items():
-            listed = not {name.removeprefix("-") for name in names}.isdisjoint(has.get(kind, ()))
-            if listed == names[0].startswith("-"):
-                yield f"reservation {own.name}, which may not admit it ({kind} {', '.join(names)})"
+        for why in _refusals(seen, job):
+            yield f"reservation {own.name}, which may not admit it ({why})"
         for other in (self.seen[name] for name in self.made):
             shared = not set(seen.nodes).isdisjoint(other.nodes)
             if other is not seen and shared and other.start < seen.end and seen.start < other.end:
@@ -91,6 +98,16 @@ class SlurmReservations:
         if job.deadline is not None:
             ends.append(job.deadline - self.zero)
         return min(ends, default=None)
+
+
+def _refusals(item: SlurmReservation, job: SlurmJob) -> Iterator[str]:
+    """Yield the rules by which a reservation may not admit a job; groups are not known."""
+    has = {"users": [job.user], "accounts": [job.account], "qos": [job.qos],
+           "partitions": job.partitions}  # fmt: skip
+    for kind, names in item.admits.items():
+        listed = not {name.removeprefix("-") for name in names}.isdisjoint(has.get(kind, ()))
+        if listed == names[0].startswith("-"):
+            yield f"{kind} {', '.join(names)}"
 
 
 def _periods(item: SlurmReservation, now: datetime) -> str:
@@ -137,6 +154,10 @@ def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceRe
                 f"reservation {item.name} holds {item.cores} of {total} cores of its nodes: "
                 "treated as all of them", hosts=item.nodes,
             )  # fmt: skip
+        if "MAGNETIC" in item.flags:  # pending jobs that it admits are named one by one
+            text = f"reservation {item.name} with MAGNETIC, which may take new jobs"
+            users = () if item.users == ("all",) else item.users
+            notes.touch(text, (), users=users, mark="reserved ahead")
         inside = [job.user for job in seen.jobs if job.reservation == item.name and job.user]
         yield AdvanceReservation(
             item.name,

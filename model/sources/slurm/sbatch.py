@@ -44,7 +44,7 @@ from .requests import (
     with_fewer_threads,
 )
 from .seen import SlurmJob, SlurmJobSize
-from .several_partitions import BEHIND_LEFT, in_taking, planned_in_first
+from .several_partitions import in_taking, planned_in_first
 from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
 
@@ -499,7 +499,7 @@ def _job_of(
     replaced = [item.what for item in requested.omitted if item.lifts]
     condition = _condition(instance, seen, omitted, found)
     deadline = _read(found, "deadline", lambda text: _instant(instance, text))
-    reservation, closes = _reservation(instance, found, omitted)
+    reservation, closes = _reservation(instance, found, user, omitted)
     array = _read(found, "array", lambda text: _tasks(instance, text))
     if found.is_het:
         omitted.append(
@@ -712,15 +712,14 @@ def _queue_of(instance: Instance, partitions: tuple[str, ...], replaced: list[st
 
 
 def _reservation(
-    instance: Instance, found: SbatchLine, omitted: list[str]
+    instance: Instance, found: SbatchLine, user: str, omitted: list[str]
 ) -> tuple[str, int | None]:
     """Return the reservation of --reservation and its end, by which the job must end."""
     name = found.given.get("reservation", "")
     if not name:
-        if any(item.mark == "reserved ahead" for item in instance.omissions):
-            omitted.append(
-                BEHIND_LEFT.what
-            )  # the priority of jobs that are not planned is not known
+        # The priority of jobs that are not planned is not known.
+        named = (item for item in instance.omissions if item.mark == "reserved ahead")
+        omitted += {item.what: 1 for item in named if not item.users or user in item.users}
         return "", None
     known = {item.name: item for item in instance.advance_reservations}
     if name in known and not known[name].windows:
