@@ -13,6 +13,7 @@ from ...model.configuration import Scope
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.windows import without_windows
 from .placement import Slots, Wanted, allocations, asked_by
 
 #: Whether a job runs, or is pending and has reserved slots, or these may be backfilled.
@@ -58,8 +59,10 @@ class Occupancy:
             self.full |= {Countable(resource, name): n for resource, n in amounts.items()}
         self.asked: dict[str, Wanted] = {}
         self.uses: list[Occupant] = []
+        # The estimates of LSF do not count with windows.
+        unlimited = without_windows(instance)
         for run in instance.running:
-            end = expected_finish(instance, run)
+            end = expected_finish(unlimited, run)
             end = FOREVER if end is None else end
             self.uses.append(Occupant(run.job, run.allocation, min(run.start, self.now), end))
         for job in instance.pending:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import slotwise as sw
-from slotwise.model.gpu_request import GPU_NAMES
-from slotwise.model.resreq.vocabulary import ANY
-from slotwise.model.slurm_words import family_text
+from slotwise.cli.main import app
+from slotwise.model.resreq import Vocabulary
 from submitted import submission
+from typer.testing import CliRunner
 
 from tests.slurm.test_import import instance_of
 from tests.slurm.test_matching_or import CLUSTER
@@ -16,13 +18,14 @@ pytestmark = pytest.mark.behaviour("SLU-01")
 
 #: Built-in resources, words of requirements, and names that the import gives to other resources.
 NAMES = sorted(
-    ANY.names() | GPU_NAMES | {"select", "cu", "affinity", "weight", "defined", "CPU", "1g"}
+    Vocabulary().names() | {"ngpus", "ngpus_physical", "ngpus_shared", "select", "cu", "affinity"}
+    | {"weight", "defined", "CPU", "1g"}
     | {"intel-2020", "intel_2020", "intel.2020", "f_cpu", "gpu_a100", "lic_m", "gres_nic"}
     | {"any_a_or_b", "of_main_hi", "others", "and", "a__b", "zwölf"}
 )  # fmt: skip
 
 
-def test_a_feature_is_no_other_resource() -> None:
+def test_a_feature_is_no_other_resource(tmp_path: Path) -> None:
     """Node n2 alone has the features, and a licence and a generic resource have like names."""
     nodes = CLUSTER["nodes.txt"].replace("ActiveFeatures=a,x", f"ActiveFeatures={','.join(NAMES)}")
     jobs = [
@@ -37,6 +40,7 @@ def test_a_feature_is_no_other_resource() -> None:
     found = instance_of(texts)
     table = {host.name: host.booleans for host in found.cluster.hosts}
     plan = sw.plan(found, "time-based")
+    inner = list[str]()
     nowhere = {item.job for item in plan.unplaced}
     assert nowhere == {str(len(NAMES) + 1)}
     for job, name in zip(found.pending, NAMES, strict=False):
@@ -44,7 +48,11 @@ def test_a_feature_is_no_other_resource() -> None:
         new = submission(found, f"sbatch -n1 -C {name}").job
         assert new.res_req[0].split()[0] == job.res_req[0].split()[0], name
         (inside,) = (item for item in table["n2"] if f"select[{item}]" in job.res_req[0])
-        said = family_text(found, f"{inside} holds on 1 of 4 hosts")
-        assert said == f"{name} holds on 1 of 4 nodes"
+        inner.append(inside)
+    assert len(set(inner)) == len(NAMES)
     assert "hname" in NAMES
+    (tmp_path / "s.yaml").write_text(sw.dump(found))
+    for name in ("mem", "1g", "intel-2020"):
+        words = ["ask", str(tmp_path / "s.yaml"), f"sbatch -N2 -C {name}"]
+        assert f": {name} holds on 1 of 4 nodes" in CliRunner().invoke(app, words).stdout
     assert len(table["n2"]) == len(NAMES)

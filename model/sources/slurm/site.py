@@ -390,10 +390,7 @@ def constraint_names(text: str) -> list[str]:
 
 
 def feature_name(name: str) -> str:
-    """Return the boolean resource of a feature, another one for each: ``f_mem`` for ``mem``.
-
-    :func:`..slurm_words.feature_of` returns the feature.
-    """
+    """Return the boolean resource of a feature, another one for each: ``f_mem`` for ``mem``."""
     is_free = _UNCHANGED.fullmatch(name) and name.lower() not in _RESERVED
     return name if is_free else FEATURE_PREFIX + _word(name)
 
