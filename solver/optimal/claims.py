@@ -194,7 +194,8 @@ def _on_condition(
         return item
     alone = earliest_alone(problem, replace(demand, after=None))
     bound = None if alone is None else min(alone, item.start)
-    return replace(item, bound=bound, proved=False, proved_if=tuple(jobs))
+    others = tuple(job for job in jobs if job != item.job)
+    return replace(item, bound=bound, proved=False, proved_if=others)
 
 
 #: Name of the omission for jobs that may get more slots of their range.

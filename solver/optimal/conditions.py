@@ -114,7 +114,7 @@ def _found(
             if name in unsure or name in found:
                 move(demand, (name,) if name in unsure else found[name])
     new: dict[str, tuple[str, ...]] = {}
-    everyone = tuple(unsure)
+    everyone = tuple(demand.job.id for demand in demands if demand.job.id in unsure)
     for demand in demands:
         name = demand.job.id
         if before and name in found:

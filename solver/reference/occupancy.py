@@ -59,7 +59,7 @@ class Occupancy:
             self.full |= {Countable(resource, name): n for resource, n in amounts.items()}
         self.asked: dict[str, Wanted] = {}
         self.uses: list[Occupant] = []
-        # The estimates of LSF do not count with windows.
+        # LSF's estimates ignore windows.
         unlimited = without_windows(instance)
         for run in instance.running:
             end = expected_finish(unlimited, run)

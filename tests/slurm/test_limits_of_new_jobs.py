@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,6 @@ def folder_of(
     without: str = "",
 ) -> Path:
     """An empty cluster of 4 nodes with these limits; without: file that is not there."""
-    target.mkdir()
     partitions = PARTITION.format("cpu", "YES", default_time, "N/A")
     files = {
         "nodes": "".join(map(NODE.format, range(1, 5))),
@@ -58,9 +58,15 @@ def folder_of(
         "jobs": "No jobs in the system\n",
         "sdiag": "sdiag output at Mon Mar 02 10:00:00 2026 (1772445600)\n",
     }
+    files.pop(without, None)
+    return written(target, files)
+
+
+def written(target: Path, files: Mapping[str, str]) -> Path:
+    """A folder with these texts."""
+    target.mkdir()
     for name, text in files.items():
-        if name != without:
-            (target / f"{name}.txt").write_text(text)
+        (target / f"{name}.txt").write_text(text)
     return target
 
 
@@ -548,7 +554,9 @@ RESERVED = (
         ("reservations", "", RESERVED.format("Accounts=-lab"), "admit it (accounts -lab)"),
         ("jobs", "Account=lab", "Account=lab", ""),
         ("jobs", "UserId=ann", "UserId=eve", "limits of user eve in account lab"),
-        ("assoc", "small|lab||root|", "small|bio||||\nsmall|lab|||", "sacctmgr show assoc tree"),
+        ("assoc", "small|lab|ann||||\n", "", "limits of user ann in account lab"),
+        ("assoc", "small|lab||root|", "small|bio||||node=9|\nsmall|lab|||", "show assoc tree"),
+        ("assoc", "small|lab||root|", "small|bio|||||\nsmall|lab|||", ""),
         ("nodes", "AllocMem=0", "AllocMem=100", "disagree on how much memory is in use"),
     ],
 )

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from slotwise.cli.main import app
-from typer.testing import CliRunner
+
+from tests.slurm.test_limits_of_new_jobs import run, written
 
 pytestmark = pytest.mark.behaviour("SLU-01")
 
@@ -76,16 +76,7 @@ def site(
     }  # fmt: skip
     if reservation:
         files["reservations"] = reservation
-    target.mkdir()
-    for name, text in files.items():
-        (target / f"{name}.txt").write_text(text)
-    return target
-
-
-def run(*words: object) -> str:
-    made = CliRunner().invoke(app, [str(word) for word in words])
-    assert made.exit_code == 0, made.output
-    return made.stdout
+    return written(target, files)
 
 
 def planned(folder: Path) -> str:

@@ -112,8 +112,7 @@ def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
         ("sbatch -n1 --exclusive=true", "--exclusive: must be one of exclusive, allocation, user"),
         ("sbatch -n1 --mem=1.5G", "--mem: must be a size such as 4000M or 4G, not '1.5G'"),
         ("sbatch -n1 --mem=2G --mem-per-gpu=1G", "--mem: excludes --mem-per-gpu"),
-        ("sbatch -n1 --gres=gpu:1 --gpus-per-node=1", "--gpus-per-node: excludes --gres"),
-        ("sbatch -n1 --hint=foo", "--hint: must be one of compute_bound, memory_bound"),
+        ("sbatch -n1 --hint=multithread,foo", "--hint: must be one of compute_bound, memory"),
         ("sbatch -n1 -t 10 --time-min=60", "--time-min: must be at most --time, not '60'"),
         ("sbatch -N 2-1", "--nodes: must be the fewest and the most nodes, not '2-1'"),
     ],
@@ -125,6 +124,11 @@ def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> No
     with pytest.raises(InputError) as caught:
         submission(live, line)
     assert message in str(caught.value)
+
+
+def test_options_that_only_some_versions_reject_take_the_proof(live: sw.Instance) -> None:
+    line = "sbatch -n1 --mem=1 --hint=compute_bound,nomultithread --gres=gpu:1 --gpus-per-node=1"
+    assert "--gres (gpu:1 beside --gpus-per-node)" in str(submission(live, line).job.unheeded)
 
 
 def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:

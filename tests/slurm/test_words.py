@@ -315,3 +315,29 @@ def test_names_that_are_words_of_lsf_stay(name: str, tmp_path: Path) -> None:
         assert said == theirs.replace("NAME", name)
     _, said = run("explain", site, "2")
     assert f"limit {name} (CPUs of {name})" in said
+
+
+@pytest.mark.parametrize("name", ["slot", "host"])
+def test_every_answer_has_a_name_that_is_a_word_of_lsf_as_any_other(
+    name: str, tmp_path: Path
+) -> None:
+    """A name of the same length in its place changes no other word of what is printed."""
+
+    def told(word: str, line: str) -> str:
+        site = tmp_path / "s.yaml"
+        site.write_text(NAMED.replace("NAME", word))
+        return run(*shlex.split(line.replace("NAME", word).replace("FILE", str(site))))[1]
+
+    other = f"{name[:-1]}z"
+    for line in (
+        *("compare FILE", "solve FILE", "solve FILE --method slurm", "explain FILE 2"),
+        *(
+            "diagnose FILE",
+            "show jobs FILE -l",
+            "show blimits FILE",
+            "slots FILE",
+            "top FILE --once",
+        ),
+        "ask FILE 'sbatch -p NAME -n9 -t 60' --user NAME",
+    ):
+        assert told(name, line) == told(other, line).replace(other, name), line

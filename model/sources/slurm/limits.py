@@ -178,6 +178,7 @@ class LimitRows:
         self.apart: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for account, user, name in filter(itemgetter(2), self._associations):
             self.apart[account, user].append(name)
+        self.has_users = any(user for _, user, _ in self._associations)
         self._known: dict[object, dict[str, SlurmLimit]] = {}
 
     def chain(self, account: str) -> list[SlurmLimit]:
@@ -244,7 +245,7 @@ class LimitRows:
         own = [
             key for key in own if job.account in ("", key[0]) and key[2] in ("", *job.partitions)
         ]
-        if job.user and not own and any(user for _, user, _ in self._associations):
+        if job.user and not own and self.has_users:
             to = f" with account {job.account}" if job.account else ""
             yield f"no listing has an association of user {job.user}{to}"
         rows = self.of(job)
@@ -280,7 +281,7 @@ class LimitRows:
         self, job: SlurmJob, exclusive: Collection[str], overridden: Collection[tuple[str, ...]]
     ) -> Iterator[str]:
         """Yield what no method obeys of the limits for a job. exclusive: titles of the rows that
-        count for pending jobs on whole nodes.
+        count for pending jobs on whole nodes. overridden: as :meth:`overridden` returns them.
         """
         for row in self.of(job, surely=False):
             yield from _not_modelled(row, job, exclusive)
@@ -442,7 +443,7 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
             several[text].append(job.full_id)
     for text, jobs in several.items():
         notes.touch(text, jobs)
-    for text, touched in _unlisted(seen):
+    for text, touched in _unlisted(seen, listed):
         notes.touch(text, touched)
     known = {row.name for row in seen.limits if row.of == "qos"}
     for item in seen.partitions if "accountingstorageenforce" in seen.settings else ():
@@ -529,36 +530,34 @@ def rows_of_instance(instance: Instance) -> LimitRows:
     return LimitRows(rows)
 
 
-def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str] | None]]:
+def _unlisted(seen: SlurmState, listed: LimitRows) -> Iterator[tuple[str, list[str] | None]]:
     """Yield each QOS, account and user that enforced limits may bind and that no row is of, with
     the jobs it touches: None, any job, if no row is of its kind.
     """
     if "accountingstorageenforce" not in seen.settings:
         return
-    touched: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for job in seen.jobs:
-        for key in (("qos", job.qos), ("association", job.account), ("user", _user_in(job))):
-            if key[1]:
-                touched[key].append(job.full_id)
     known = {(row.of, row.name if row.of == "qos" else row.account) for row in seen.limits}
-    known |= {("user", _user_in(row)) for row in seen.limits if row.user}
     kinds = {kind for kind, _ in known}
     accounts = [row for row in seen.limits if row.account not in ("", "root") and not row.user]
-    if len(accounts) > 1 and not any(row.parent for row in accounts):
+    limited = any(is_set(row, key) for row in accounts for key in filter(HOLDING.match, row.values))
+    if limited and len(accounts) > 1 and not any(row.parent for row in accounts):
         kinds.discard("association")
-    for (kind, name), jobs in touched.items():
-        if kind in kinds and (kind, name) not in known:
-            yield _unlisted_text(kind, name), jobs
+    touched: defaultdict[str, list[str]] = defaultdict(list)
+    for job in seen.jobs:
+        for key in (("qos", job.qos), ("association", job.account)):
+            if key[1] and key[0] in kinds and key not in known:
+                touched[_unlisted_text(*key)].append(job.full_id)
+        own = (listed.association(job.account, job.user, name) for name in job.partitions or ("",))
+        if listed.has_users and job.user and job.account and not any(r and r.user for r in own):
+            text = _unlisted_text("user", f"{job.user} in account {job.account}")
+            touched[text].append(job.full_id)
+    yield from touched.items()
     for kind, what in (
         ("qos", "QOS: give sacctmgr show qos"),
         ("association", "accounts: give sacctmgr show assoc tree"),
     ):
         if kind not in kinds:
             yield f"limits of {what}", None
-
-
-def _user_in(of: SlurmJob | SlurmLimit) -> str:
-    return f"{of.user} in account {of.account}" if of.user and of.account else ""
 
 
 def _unlisted_text(kind: str, name: str) -> str:

@@ -412,10 +412,8 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     memory = _read(found, "mem", _megabytes)
     by_cpu = _read(found, "mem-per-cpu", _megabytes)
     given = found.given
-    by_gres = "gpus-per-node" in given and any(map(is_gpu, values.gres(given.get("gres", ""))))
-    for options in (_MEMORY_OPTIONS, ("gpus-per-node", *(["gres"] if by_gres else []))):
-        if len(both := [name for name in options if name in given]) > 1:
-            found.complain(both[0], f"excludes --{both[1]}: give one of them")
+    if len(both := [name for name in _MEMORY_OPTIONS if name in given]) > 1:
+        found.complain(both[0], f"excludes --{both[1]}: give one of them")
     return SlurmJobSize(
         cpus=tasks * per_task,
         tasks=tasks,
@@ -462,7 +460,7 @@ def _places(found: SbatchLine) -> dict[str, Any]:
     sharing = "shared" if "oversubscribe" in given else ""
     if "exclusive" in given:
         sharing = _EXCLUSIVE[_read(found, "exclusive", partial(_word, _EXCLUSIVE), "exclusive")]
-    _read(found, "hint", partial(_word, _HINTS))
+    _read(found, "hint", lambda text: [_word(_HINTS, hint) for hint in re.split("[,;]", text)])
     switches, wait = _read(found, "switches", values.switches, (0, None))
     return {
         "features": given.get("constraint", ""),
@@ -545,6 +543,9 @@ def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
     except ValueError as error:
         found.problems.append(Problem(str(error), path="sbatch line"))
         size = SlurmJobSize()
+    named = [(f"--{name}", given[name] or "set") for name in given if name in _NAMED]
+    if "gpus-per-node" in given and any(map(is_gpu, values.gres(given.get("gres", "")))):
+        named.append(("--gres", f"{given['gres']} beside --gpus-per-node"))  # rejected from 26.05
     limit, least = _read(found, "time", _time_limit), _read(found, "time-min", values.clock_seconds)
     if least is not None and limit is not None and least > limit:
         found.complain("time-min", f"must be at most --time, not {given['time-min']!r}")
@@ -556,7 +557,7 @@ def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
         "0", (), partitions=partitions or (instance.params.default_queue,), user=user, size=size,
         name=given.get("job-name", ""), limit=limit, min_limit=least,
         dependency=given.get("dependency", ""),
-        named=tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED),
+        named=tuple(named),
         **_places(found),
     )  # fmt: skip
     return in_taking(made, longest)
