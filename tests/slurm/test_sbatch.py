@@ -128,7 +128,7 @@ def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> No
 
 def test_options_that_only_some_versions_reject_take_the_proof(live: sw.Instance) -> None:
     line = "sbatch -n1 --mem=1 --hint=compute_bound,nomultithread --gres=gpu:1 --gpus-per-node=1"
-    assert "--gres (gpu:1 beside --gpus-per-node)" in str(submission(live, line).job.unheeded)
+    assert "--gres (gpu:1 with --gpus-per-node)" in str(submission(live, line).job.unheeded)
 
 
 def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:

@@ -545,7 +545,7 @@ def _seen(instance: Instance, found: SbatchLine, user: str) -> SlurmJob:
         size = SlurmJobSize()
     named = [(f"--{name}", given[name] or "set") for name in given if name in _NAMED]
     if "gpus-per-node" in given and any(map(is_gpu, values.gres(given.get("gres", "")))):
-        named.append(("--gres", f"{given['gres']} beside --gpus-per-node"))  # rejected from 26.05
+        named.append(("--gres", f"{given['gres']} with --gpus-per-node"))  # rejected from 26.05
     limit, least = _read(found, "time", _time_limit), _read(found, "time-min", values.clock_seconds)
     if least is not None and limit is not None and least > limit:
         found.complain("time-min", f"must be at most --time, not {given['time-min']!r}")
