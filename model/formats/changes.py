@@ -652,8 +652,7 @@ class _Review:
             return False
         if isinstance(change, c.NewJob):
             return True
-        broken = class_rules(type(change)).wrong(change, set())
-        wrong = {rule.names[0]: message for rule, message in broken.items()}
+        wrong = dict(class_rules(type(change)).wrong(change, set()).values())
         if "time" not in wrong:
             wrong |= self._too_early("time", change.time)
         for name, message in wrong.items():

@@ -109,7 +109,7 @@ def words(hint: Any) -> str:
     if kind is tuple and inner[1:] == (...,):
         return f"a tuple, each part {words(inner[0])}"
     if kind is tuple:
-        return f"a tuple of {' and '.join(words(part) for part in inner)}"
+        return f"a tuple ({', '.join(words(part) for part in inner)})"
     if kind is frozenset:
         return f"a frozenset, each member {words(inner[0])}"
     if kind in (Mapping, dict):
@@ -161,47 +161,48 @@ class FieldRule:
     defaults: tuple[Any, ...]
     #: Reader of the file's form; raises ValueError with a sentence for an invalid value.
     reads: Callable[[Any], Any]
-    #: Predicates for the declared types of the fields, whose name is in `kind`.
+    #: Predicates for the declared types of the fields.
     fit: tuple[Fits, ...]
-    #: Kind of the value, for messages.
-    kind: str
+    #: Names of these types, for messages.
+    kinds: tuple[str, ...]
     #: Encoder of the value for a file, None: unchanged.
     writes: Callable[[Any], Any] | None = None
 
-    def complaint(self, item: Any, value: Any) -> str:
-        """Return the error of the field of `item`, "" if valid; value: of the first name."""
-        if len(self.names) == 1:
-            same = value == {} and self.defaults == ({},)
-            return "" if same else self._judge(item, (value,))
+    def fault(self, item: Any) -> tuple[str, str] | None:
+        """Return the name of the invalid field of `item` and its error, None if there is none."""
         values = tuple(getattr(item, name) for name in self.names)
-        return "" if all(map(is_, values, self.defaults)) else self._judge(item, values)
-
-    def _judge(self, item: Any, values: tuple[Any, ...]) -> str:
+        if all(map(is_, values, self.defaults)) or values == ({},) == self.defaults:
+            return None
+        name, several = self.names[0], len(values) > 1
         if not all_printable(values):
             strange = next(filter(None, map(strange_character, texts(values))), "")
             if strange:
-                return strange
-        fitting = all(fit(value) for fit, value in zip(self.fit, values, strict=False))
+                return name, strange
+        misfit = next((n for n, fit in enumerate(self.fit) if not fit(values[n])), None)
+        at = misfit or 0
+        of_type = self.names[at], f"must be {self.kinds[at]}, not {reprlib.repr(values[at])}"
+        if several and misfit is not None:
+            return of_type
         try:
             given = values[0] if self.writes is None else self.writes(item)
         except _UNWRITABLE:
-            return f"must be {self.kind}, not {_shown(values)}"
+            return of_type
         try:
             read = self.reads(given)
         except ValidationError as error:
-            return explain(error)[0].message
+            return name, explain(error)[0].message
         except ValueError as error:
-            return str(error)
+            return name, str(error)
         except _UNWRITABLE:
-            return f"must be {self.kind}, not {_shown(values)}"
-        if not fitting:
-            return f"must be {self.kind}, not {_shown(values)}"
-        same = read == (values if len(values) > 1 else values[0])
-        return "" if same else f"must be {reprlib.repr(read)}, not {_shown(values)}"
-
-
-def _shown(values: tuple[Any, ...]) -> str:
-    return " and ".join(map(reprlib.repr, values))
+            return of_type
+        if misfit is not None:
+            return of_type
+        for name, right, value in zip(
+            self.names, read if several else (read,), values, strict=True
+        ):
+            if right != value:
+                return name, f"must be {reprlib.repr(right)}, not {reprlib.repr(value)}"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,23 +373,27 @@ class ClassRules:
     #: Fields whose check needs their value only: name, default and rule.
     beside: tuple[tuple[str, Any, FieldRule], ...]
 
-    def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:
-        """Return every rule that `item` breaks, with the error; sound: values found valid before.
+    def wrong(
+        self, item: Any, sound: set[tuple[FieldRule, type, Any]]
+    ) -> dict[FieldRule, tuple[str, str]]:
+        """Return every rule that `item` breaks, with the field and the error; sound: values found
+        valid before.
 
         Numbers of numpy in its fields are replaced by equal Python numbers.
         """
-        broken: dict[FieldRule, str] = {}
-        for value, (_, usual, rule) in zip(self._plain(item), self.beside, strict=True):
+        broken: dict[FieldRule, tuple[str, str]] = {}
+        for value, (name, usual, rule) in zip(self._plain(item), self.beside, strict=True):
             if value is usual or rule in broken:
                 continue
             if isinstance(value, np.ndarray):
-                broken[rule] = f"must be {rule.kind}, not an array of numpy (shape {value.shape})"
+                kind = rule.kinds[rule.names.index(name)]
+                broken[rule] = name, f"must be {kind}, not an array of numpy (shape {value.shape})"
                 continue
             key = (rule, type(value), value) if _is_plain(value) and not rule.names[1:] else None
             if key is not None and key in sound:
                 continue
-            if message := _complaint(rule, item, value):
-                broken[rule] = message
+            if fault := _fault(rule, item):
+                broken[rule] = fault
             elif key is not None:
                 sound.add(key)
         return broken
@@ -424,13 +429,14 @@ def without_numpy(value: Any) -> Any:
     return value
 
 
-def _complaint(rule: FieldRule, item: Any, value: Any) -> str:
+def _fault(rule: FieldRule, item: Any) -> tuple[str, str] | None:
     """Return the error of a rule; an array, which has no truth value, is never a valid value."""
     try:
-        return rule.complaint(item, value)
+        return rule.fault(item)
     except ValueError:
-        if any(_holds_array(getattr(item, name)) for name in rule.names):
-            return f"must be {rule.kind}, not an array"
+        for name, kind in zip(rule.names, rule.kinds, strict=True):
+            if _holds_array(getattr(item, name)):
+                return name, f"must be {kind}, not an array"
         raise
 
 
@@ -490,7 +496,7 @@ def _rules_of(kind: type) -> tuple[FieldRule, ...]:
             tuple(usual[name] for name in item.names),
             item.reads,
             tuple(fits(hints[name]) for name in item.names),
-            words(hints[item.names[0]]),
+            tuple(words(hints[name]) for name in item.names),
             item.writes,
         )
         for item in (*plain, *special)

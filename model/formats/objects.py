@@ -392,10 +392,10 @@ class _Survey:
     def _wrong(self, place: Location, item: Any) -> list[str]:
         """Return the names of the fields with invalid values."""
         wrong: list[str] = []
-        for rule, message in class_rules(type(item)).wrong(item, self.sound).items():
-            self.findings.append(Finding((*place, rule.names[0]), message))
+        for rule, (name, message) in class_rules(type(item)).wrong(item, self.sound).items():
+            self.findings.append(Finding((*place, name), message))
             wrong += rule.names
-            self.deciding |= rule.names[0] in _DECIDING
+            self.deciding |= not _DECIDING.isdisjoint(rule.names)
         return wrong
 
     def _own(self, place: Location, item: Any) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def replace_omitted(job: Job, gone: Collection[str], new: Iterable[str]) -> Job:
 def _submitted_now(instance: Instance, job: Job) -> Job:
     """Return a job in memory as submitted now; raises InputError with all errors."""
     if wrong := class_rules(Job).wrong(job, set()):
-        raise InputError(Problem(text, path=f"job.{rule.names[0]}") for rule, text in wrong.items())
+        raise InputError(Problem(text, path=f"job.{name}") for name, text in wrong.values())
     job = in_default_queue(job, instance.params, instance.queues)
     if job.id in _taken(instance):
         job = replace(job, id=_next_id(instance))

@@ -9,7 +9,7 @@ import json
 import pickle
 import re
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -372,3 +372,39 @@ def test_no_public_docstring_has_an_id_of_ours() -> None:
         members = vars(public).values() if isinstance(public, type) else ()
         for item in (public, *members):
             assert not re.search("[A-Z]{3}-[0-9]{2}", getattr(item, "__doc__", None) or ""), name
+
+
+@pytest.mark.parametrize("kind", [sw.Host, sw.Job, sw.Queue, sw.Application, sw.Params, sw.Cluster])
+def test_a_value_of_another_type_is_named_with_its_own_field(kind: type[Any]) -> None:
+    """A queue's run_limit_max was complained of as its run_limit, with both values."""
+    made = {
+        sw.Host: sw.Host("h", 4),
+        sw.Job: sw.Job("p"),
+        sw.Queue: sw.Queue("default"),
+        sw.Application: sw.Application("a"),
+        sw.Params: sw.Params(),
+        sw.Cluster: sw.Cluster((sw.Host("h", 4),)),
+    }
+    parts: dict[Any, str] = {
+        sw.Job: "pending", sw.Queue: "queues", sw.Application: "applications"
+    }  # fmt: skip
+    missed = {}
+    for item in fields(kind):
+        odd = replace(made[kind], **{item.name: Odd()})
+        hosts = (odd,) if kind is sw.Host else (made[sw.Host],)
+        cluster = odd if kind is sw.Cluster else sw.Cluster(hosts)
+        more = {parts[kind]: (odd,)} if kind in parts else {}
+        more |= {"params": odd} if kind is sw.Params else {}
+        with pytest.raises(sw.InputError) as caught:
+            sw.instance(cluster, **more)  # type: ignore[arg-type]
+        told = [p for p in caught.value.problems if p.path.endswith(item.name)]
+        if not told or " and " in told[0].message.rpartition(", not ")[2]:
+            missed[item.name] = [str(problem) for problem in caught.value.problems]
+    assert missed == {}
+
+
+class Odd:
+    """A value of no type that a field may have."""
+
+    def __repr__(self) -> str:
+        return "odd"
