@@ -12,11 +12,12 @@ import reprlib
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from operator import attrgetter, is_
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from ..cluster import (
     BUILTIN_AMOUNTS,
@@ -48,59 +49,30 @@ from .units import format_size
 
 Fits = Callable[[Any], bool]
 
-_PLAIN: dict[Any, tuple[Fits, str]] = {
-    int: (lambda value: type(value) is int, "a whole number"),
-    float: (lambda value: isinstance(value, float) or type(value) is int, "a number"),
-    bool: (lambda value: type(value) is bool, "True or False"),
-    str: (lambda value: isinstance(value, str), "a text"),
-    type(None): (lambda value: value is None, "None"),
-    Any: (lambda value: True, "any value"),
+_PLAIN: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    str: "a text",
+    type(None): "None",
+    Any: "any value",
 }
 
 
+@cache
 def fits(hint: Any) -> Fits:
     """Return a predicate for values of a type; True is not a number, 4 is one where 4.0 is."""
-    if hint in _PLAIN:
-        return _PLAIN[hint][0]
-    kind, inner = get_origin(hint), get_args(hint)
-    if kind in (Union, types.UnionType):
-        choices = [fits(choice) for choice in inner]
-        return lambda value: any(choice(value) for choice in choices)
-    if kind is Literal:
-        return lambda value: isinstance(value, str) and value in inner
-    if kind is tuple and inner[1:] == (...,):
-        item = fits(inner[0])
-        return lambda value: isinstance(value, tuple) and all(map(item, value))
-    if kind is tuple:
-        items = [fits(part) for part in inner]
-        return lambda value: (
-            isinstance(value, tuple)
-            and len(value) == len(items)
-            and all(part(each) for part, each in zip(items, value, strict=True))
-        )
-    if kind is frozenset:
-        member = fits(inner[0])
-        return lambda value: isinstance(value, frozenset) and all(map(member, value))
-    if kind in (Mapping, dict):
-        key, content = fits(inner[0]), fits(inner[1])
-        return lambda value: (
-            isinstance(value, (dict, Mapping))  # the first is quick to tell
-            and all(map(key, value))
-            and all(map(content, value.values()))
-        )
-    if isinstance(hint, type) and is_dataclass(hint):
-        parts = {name: fits(part) for name, part in get_type_hints(hint).items()}
-        return lambda value: (
-            isinstance(value, hint)
-            and all(part(getattr(value, name)) for name, part in parts.items())
-        )
-    return lambda value: isinstance(value, hint)
+    config = ConfigDict(strict=True, revalidate_instances="always", arbitrary_types_allowed=True)
+    if not is_dataclass(hint):
+        return TypeAdapter(hint, config=config).validator.isinstance_python
+    within = fits(tuple[hint])  # a class takes no configuration
+    return lambda value: within((value,))
 
 
 def words(hint: Any) -> str:
     """Return the type of a value as messages name it."""
     if hint in _PLAIN:
-        return _PLAIN[hint][1]
+        return _PLAIN[hint]
     kind, inner = get_origin(hint), get_args(hint)
     if kind in (Union, types.UnionType):
         return " or ".join(words(choice) for choice in inner)
@@ -179,14 +151,12 @@ class FieldRule:
             if strange:
                 return name, strange
         misfit = next((n for n, fit in enumerate(self.fit) if not fit(values[n])), None)
-        at = misfit or 0
-        of_type = self.names[at], f"must be {self.kinds[at]}, not {reprlib.repr(values[at])}"
         if several and misfit is not None:
-            return of_type
+            return self._of_type(misfit, values)
         try:
             given = values[0] if self.writes is None else self.writes(item)
         except _UNWRITABLE:
-            return of_type
+            return self._of_type(0, values)
         try:
             read = self.reads(given)
         except ValidationError as error:
@@ -194,15 +164,17 @@ class FieldRule:
         except ValueError as error:
             return name, str(error)
         except _UNWRITABLE:
-            return of_type
+            return self._of_type(0, values)
         if misfit is not None:
-            return of_type
-        for name, right, value in zip(
-            self.names, read if several else (read,), values, strict=True
-        ):
-            if right != value:
-                return name, f"must be {reprlib.repr(right)}, not {reprlib.repr(value)}"
-        return None
+            return self._of_type(misfit, values)
+        if read == (values if several else values[0]):
+            return None
+        pairs = zip(self.names, read if several else (read,), values, strict=True)
+        name, right, value = next(item for item in pairs if item[1] != item[2])
+        return name, f"must be {reprlib.repr(right)}, not {reprlib.repr(value)}"
+
+    def _of_type(self, at: int, values: tuple[Any, ...]) -> tuple[str, str]:
+        return self.names[at], f"must be {self.kinds[at]}, not {reprlib.repr(values[at])}"
 
 
 @dataclass(frozen=True, slots=True)
