@@ -49,7 +49,6 @@ from .probes import (
     joined,
     lines_of,
     looking_ahead_probes,
-    present_value,
     reserving_probes,
     together,
 )
@@ -259,8 +258,7 @@ class Simulations:
             reaches=reaches,
             cost=self.cost(starts, wanted.job, change.requeues),
             whatif=change.whatif,
-            now=present_value(self.instance, next(change.singles())),
-            lines=lines_of(self.instance, change),
+            lines=lines_of(change),
         )
 
     def cost(self, starts: Starts, job: str, requeues: Sequence[str] = ()) -> RemedyCost:

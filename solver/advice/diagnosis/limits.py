@@ -141,9 +141,7 @@ def _duration(
 
 
 def _policy(pool: GuaranteedPool, policy: LoanPolicy) -> SettingChange:
-    now = loans_text(pool.loans) if pool.loans else ""
-    change = line(pool, "LOAN_POLICIES", loans_text(policy), now, loans=policy)
-    return change if pool.loans else replace(change, now="no LOAN_POLICIES")
+    return line(pool, "LOAN_POLICIES", loans_text(policy), loans=policy)
 
 
 def _distribution(

@@ -16,7 +16,7 @@ from ....model.cluster import Host
 from ....model.configuration import HostPartition, Limit, Params, Queue, User
 from ....model.display import duration_text
 from ....model.duration import expected_duration, expected_finish
-from ....model.formats.encode import to_document
+from ....model.formats.fields import plain
 from ....model.instance import Instance
 from ....model.job import Job, JobGroup
 from ....model.service_class import GuaranteedPool
@@ -89,7 +89,7 @@ class SettingChange:
     apply: Callable[[Instance], Instance]
     #: Argument for ``slotwise whatif --set``, "" if there is none.
     whatif: str = ""
-    #: Current text of a changed line; "" if :func:`present_value` finds it or if there is no line.
+    #: Current text of a changed line, "" if there is no line.
     now: str = ""
     #: Proposed text of a changed line, "" if it equals the setting.
     line: str = ""
@@ -140,45 +140,12 @@ class ChangedLine:
         )
 
 
-def lines_of(instance: Instance, change: SettingChange) -> tuple[ChangedLine, ...]:
+def lines_of(change: SettingChange) -> tuple[ChangedLine, ...]:
     """Return the lines that a change consists of."""
     return tuple(
-        ChangedLine(
-            one.where,
-            present_value(instance, one),
-            one.line or one.setting,
-            one.command or effect_of(one),
-        )
+        ChangedLine(one.where, one.now, one.line or one.setting, one.command or effect_of(one))
         for one in change.singles()
     )
-
-
-def present_value(instance: Instance, change: SettingChange) -> str:
-    """Return the current text of a line, such as ``BACKFILL = N`` or ``no SLOT_RESERVE``, ""
-    if unknown.
-    """
-    if change.now:
-        return change.now
-    key, equals, _ = change.setting.partition(" = ")
-    file, _, section = change.where.partition(", ")
-    if not equals or not key.isupper():
-        return ""
-    document = to_document(replace(instance, running=(), pending=(), future=()))
-    entry: Any = None
-    if file in ("lsb.params", "lsf.conf"):
-        entry = document.get("params", {})
-    elif file == "lsb.queues":
-        name = section.removeprefix("queue ")
-        queues = document.get("queues", ())
-        entry = next((item for item in queues if item.get("name") == name), {})
-    if entry is None:
-        return ""
-    value = entry.get(key)
-    if value is None or isinstance(value, (dict, list)):
-        return f"no {key}" if value is None else ""
-    if isinstance(value, bool):
-        value = "Y" if value else "N"
-    return f"{key} = {value}"
 
 
 #: Files that mbatchd reads at its start only, and keys that have effect on running jobs from then
@@ -315,18 +282,26 @@ def line(
 ) -> SettingChange:
     """Return the change of one line of an entry to `KEY = text`.
 
-    now: current text, "" if it can be found. whatif: value for ``whatif --set``, or the path below
-    the entry with its value; None if there is none.
+    now: current text if instance files have another form. whatif: value for ``whatif --set``, or
+    the path below the entry with its value; None if there is none.
     """
     _, place, path = _ENTRIES[type(entry)]
     name = "" if isinstance(entry, Params) else entry.name
     option = ""
     if whatif is not None:
         option = path.format(name) + (f"{whatif}" if "=" in f"{whatif}" else f"{key}={whatif}")
-    shown = f"{key} = {now}" if now != "" else ""
+    shown = f"{key} = {now}" if now != "" else _present_line(entry, key)
     return SettingChange(
         place.format(name), f"{key} = {text}", edited(entry, **changes), option, shown
     )
+
+
+def _present_line(entry: Entry, key: str) -> str:
+    """Return the current line such as ``BACKFILL = N`` or ``no SLOT_RESERVE``, "" for a list."""
+    value = plain(entry).get(key)
+    if isinstance(value, (dict, list)):
+        return ""
+    return f"no {key}" if value is None else f"{key} = {value}"
 
 
 def on_hosts(
@@ -617,7 +592,7 @@ def _of_partition(
         return replace(change, where=f"the QOS of partition {name}", setting=setting)
     if key not in PARTITION_KEYS:
         return None
-    _, _, present = present_value(instance, change).partition(" = ")
+    _, _, present = change.now.partition(" = ")
     now = f"{PARTITION_KEYS[key]}={present}" if present.isdigit() else ""
     return _line(change, where, f"{PARTITION_KEYS[key]}={value.replace('all', 'ALL')}", now)
 

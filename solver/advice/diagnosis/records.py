@@ -105,10 +105,13 @@ class Remedy:
     whatif: str = ""
     #: When it would likely start, by the history.
     likely: StartQuantiles | None = None
-    #: Present text of the first line, "" if unknown.
-    now: str = ""
     #: The lines to change, and commands.
     lines: tuple[ChangedLine, ...] = ()
+
+    @property
+    def now(self) -> str:
+        """Return the current text of the first line, "" if unknown."""
+        return self.lines[0].now if self.lines else ""
 
     @property
     def takes_effect(self) -> str:
