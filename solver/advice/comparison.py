@@ -91,12 +91,10 @@ class ComparedJob(JobOutlook):
     optimal_simulated: int | None = None
 
     @classmethod
-    def of(cls, base: JobOutlook, item: PlannedJob | None, **starts: int | None) -> ComparedJob:
+    def of(cls, base: JobOutlook, item: PlannedJob, **starts: int | None) -> ComparedJob:
         """Return an outlook with its entry in the optimal plan and its starts by other methods."""
-        beside: dict[str, Any] = dict(starts)
-        if item is not None:
-            beside |= {name: getattr(item, name) for name in _OF_THE_PLAN}
-        return cls(*_OUTLOOK(base), **beside)
+        of_plan: dict[str, Any] = {name: getattr(item, name) for name in _OF_THE_PLAN}
+        return cls(*_OUTLOOK(base), **of_plan, **starts)
 
     @property
     def greedy(self) -> MethodStart:
@@ -594,8 +592,8 @@ def _moving(
     if "optimal" not in loop or whole.stopped() or optimal.cut:
         return ()
     planned = {item.job: item.start for item in optimal}
-    simulated = loop["optimal"]
-    if all(_start(simulated.get(job)) == start for job, start in planned.items()):
+    simulated = {job: item.start for job, item in loop["optimal"].items()}
+    if all(simulated.get(job) == start for job, start in planned.items()):
         return ()
     budget = Budget(whole.time_share(1.0), cancel=whole.cancel)
     return rules_that_move(instance, planned, budget)
@@ -638,35 +636,18 @@ def _rows(
     """Return the compared jobs in dispatch order."""
     rows = []
     for base in outlook:
-        best = None if outlook.plan is None else outlook.plan.get(base.job)
-        starts: dict[str, int | None] = {}
-        if "greedy" in plans:
-            starts["greedy_estimate"] = _estimate(plans["greedy"].get(base.job))
-        if "time-based" in plans:
-            item = plans["time-based"].get(base.job)
-            starts |= {
-                "time_based_estimate": _start(item),
-                "time_based_no_sooner": _no_sooner(item),
-            }
-        if "optimal" in methods:
-            starts["optimal_estimate"] = base.possible
+        nothing = PlannedJob(base.job, None)
+        best, greedy, time_based = (
+            (found and found.get(base.job)) or nothing
+            for found in (outlook.plan, plans.get("greedy"), plans.get("time-based"))
+        )
+        starts: dict[str, int | None] = {
+            "greedy_estimate": greedy.start if greedy.estimate is None else greedy.estimate,
+            "time_based_estimate": time_based.start,
+            "time_based_no_sooner": time_based.estimate if time_based.start is None else None,
+            "optimal_estimate": base.possible if "optimal" in methods else None,
+        }
         for method, placed in loop.items():
-            starts[f"{method.replace('-', '_')}_simulated"] = _start(placed.get(base.job))
+            starts[f"{method.replace('-', '_')}_simulated"] = placed.get(base.job, nothing).start
         rows.append(ComparedJob.of(base, best, **starts))
     return tuple(rows)
-
-
-def _estimate(item: PlannedJob | None) -> int | None:
-    """Return the greedy estimate of a start: now, or the earliest instant."""
-    if item is None:
-        return None
-    return item.start if item.estimate is None else item.estimate
-
-
-def _no_sooner(item: PlannedJob | None) -> int | None:
-    """Return the time-based estimate of a start for which the method fell back to greedy."""
-    return item.estimate if item is not None and item.start is None else None
-
-
-def _start(item: PlannedJob | None) -> int | None:
-    return None if item is None else item.start

@@ -1,8 +1,6 @@
 """Start of one job behind the jobs before it, computed for many small changes.
 
-The jobs before it in priority order keep their planned starts. If the jobs behind it have no
-influence, the time-based plan of the jobs before it is made once and reused; else the whole next
-cycle is run for each question.
+Each question runs the scheduler on, or the next cycle, with the changed job among all others.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from ..optimal.alternatives import as_chosen, opening_reason, options_of
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import JobOutlook, Reasons, State, outlook_of_job
-from ..placement.earliest import Start, allocate_start, earliest_start, is_constant
+from ..placement.earliest import Start, allocate_start, earliest_start
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
@@ -559,9 +557,7 @@ class WhatIfPlanner:
         In large instances, a whole cycle is simulated only if the jobs before it leave a chance.
         """
         many = len(self.instance.running) > MANY and self.method != "optimal"
-        many = many and not self._some_come_later
-        behind = self.method == CONFIGURED or self._behind_count
-        if many and behind and not has_policy(self.instance):
+        if many and not self._some_come_later and not has_policy(self.instance):
             guess = self._behind_those_ahead(job)
             if guess.start is None or guess.start >= limit:
                 return guess
@@ -693,13 +689,9 @@ class WhatIfPlanner:
 
     def _of_cycle_by(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """As :meth:`_of_cycle`, of a job without alternatives in braces to choose from."""
-        if not self._behind_count and not (job.dependency or job.reservation):
-            cycle = self._cycle(() if first else self.jobs_ahead(job))
-            found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
-        else:
-            pending = self._with_first(job) if first else self._with(job)
-            cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
-            found = answer_of_cycle(job, cycle, cycle.result_for(job.id))
+        pending = self._with_first(job) if first else self._with(job)
+        cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
+        found = answer_of_cycle(job, cycle, cycle.result_for(job.id))
         if found.start is None and found.missing in ("no date", "not examined"):
             found = replace(found, earliest_known=cycle.earliest_known(job))
         return found, cycle
@@ -725,28 +717,6 @@ class WhatIfPlanner:
             job.dependency or job.reservation or (job.begin or 0) > self.instance.now
             for job in self._settled(self.instance.pending)
         )
-
-    @cached_property
-    def _behind_count(self) -> bool:
-        """Return whether jobs after a job may affect its start.
-
-        They do so under a policy, and if jobs backfill, because backfill follows all dispatch
-        attempts. They also do so if a job begins later (-b) or if memory is released between the
-        ends of jobs: a job that starts now then adds an end at which the jobs before it are
-        examined (TBR-02).
-        """
-        instance = replace(self.instance, pending=self._settled(self.instance.pending))
-        if has_policy(instance) or instance.backfills:
-            return True
-        if any(job.dependency or job.reservation for job in instance.pending):
-            return True
-        if any(job.begin is not None and job.begin > instance.now for job in instance.pending):
-            return True
-        problem = PlanningProblem.of(instance, budget=self.budget())
-        times, ends = (
-            problem.base.candidate_times(instance.now, finishes_only=only) for only in (False, True)
-        )
-        return times != ends or not all(map(is_constant, problem.demands))
 
     def _is_array(self, job: Job) -> bool:
         """Whether the job represents a submitted job array."""

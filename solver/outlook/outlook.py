@@ -44,7 +44,6 @@ from ..precedence import (
     NO_END,
     NOT_YET,
     After,
-    Awaited,
     Event,
     Known,
     Precedence,
@@ -473,9 +472,12 @@ class Reasons:
 
         for name in conditions.ordered(list(conditions.releases)):
             release = conditions.releases[name]
-            found[name] = _with_what_nobody_knows(jobs[name], release, of_event(release.event))
-            if found[name] == _HOLDS and self.waiting.get(name, "").startswith(_BY_CONDITION):
-                found[name] = Stated("starts if", _holds(jobs[name]))
+            known = of_event(release.event)
+            if release.left_out and known.state == "unknown end":  # a failure, a message, a count
+                known = Stated("starts if", f"{_holds(jobs[name])}; {known.why}")
+            if known == _HOLDS and self.waiting.get(name, "").startswith(_BY_CONDITION):
+                known = Stated("starts if", _holds(jobs[name]))
+            found[name] = known
         return found
 
     def _after(self, event: After, other: Stated) -> Stated:
@@ -492,13 +494,6 @@ class Reasons:
 
 def _hope(item: Stated) -> int:
     return _HOPE.index(item.state)
-
-
-def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated:
-    """Return a condition that also depends on unknown events: a failure, a message, a count."""
-    if release.left_out and found.state == "unknown end":
-        return Stated("starts if", f"{_holds(job)}; {found.why}")
-    return found
 
 
 def _holds(job: Job) -> str:
@@ -632,16 +627,8 @@ def outlook_of(
     found: None if no such plan was made, so that possible starts are unknown. budget: for the
     reasons why jobs have no start; jobs that it does not reach are not examined.
     """
-    order = priority_order(instance)
     found = None if found is None else without_idle_needs(found, configured)
-    states = _states(instance, order, configured, budget or Budget())
-    nowhere = _unheeded(instance, order)
-    left_out = {} if found is None else by_job(found.omissions, order)
-    unplaced = _unplaced(found)
-    entries = tuple(
-        _of_job(job, configured, found, states.get(job.id), nowhere, left_out, unplaced)
-        for job in order
-    )
+    entries = _entries(instance, priority_order(instance), configured, found, budget)
     return Outlook(
         tuple(_with_overtaken(entries, two_cycles(instance))),
         now=instance.now,
@@ -680,23 +667,13 @@ def outlook_of_job(
 
     found: an optimal plan of it and the jobs before it, None if none was made.
     """
-    found = None if found is None else without_idle_needs(found, configured)
-    states = _states(instance, (job,), configured, budget or Budget())
-    nowhere = _unheeded(instance, (job,))
-    left_out = {} if found is None else by_job(found.omissions, (job,))
-    state = states.get(job.id)
-    row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
+    (row,) = _entries(instance, (job,), configured, found, budget)
     return replace(row, min_gain=two_cycles(instance))
 
 
 def not_simulated(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
     """Return the settings of some pending jobs that no simulation and no plan considers."""
     return unheeded_by_the_loop(instance, Resolver.of(instance), jobs)
-
-
-def _unheeded(instance: Instance, jobs: Sequence[Job]) -> dict[str, list[Omission]]:
-    """Return these settings by job."""
-    return by_job(not_simulated(instance, jobs), jobs)
 
 
 def plan_states(
@@ -746,17 +723,6 @@ def without_idle_needs(plan: Plan, configured: ConfiguredRun) -> Plan:
     return replace(plan, reservations=tuple(map(honest, plan)))
 
 
-def _states(
-    instance: Instance, order: Sequence[Job], configured: ConfiguredRun, budget: Budget
-) -> dict[str, tuple[State, str]]:
-    """Return state and condition of each job that does not start as configured."""
-    without = [job for job in order if job.id not in configured.starts]
-    found: dict[str, tuple[State, str]] = {}
-    if not configured.cut:
-        found = _reasons(instance, without, configured.starts, configured.waiting, budget)
-    return {job.id: found.get(job.id, ("not examined", "")) for job in without}
-
-
 def _reasons(
     instance: Instance,
     without: Sequence[Job],
@@ -778,65 +744,54 @@ def _reasons(
     return found
 
 
-def _of_job(
-    job: Job,
+def _entries(
+    instance: Instance,
+    jobs: Sequence[Job],
     configured: ConfiguredRun,
     found: Plan | None,
-    state: tuple[State, str] | None,
-    nowhere: Mapping[str, Sequence[Omission]],
-    left_out: Mapping[str, Sequence[Omission]],
-    unplaced: Mapping[str, str],
-) -> JobOutlook:
-    """Return the answer for one job.
-
-    nowhere, left_out: settings that nothing considers, and those that the plan omits, by job;
-    unplaced: why jobs have no start in the plan.
-    """
-    started = configured.starts.get(job.id)
-    word, condition = state or ("starts", "")
-    cautions = tuple(nowhere.get(job.id, ()))
-    names = {item.name for item in cautions}
-    item = None if found is None else found.get(job.id)
-    possible = {"waits_for": unplaced.get(job.id, "")} if item is None else _possible(item)
-    return JobOutlook(
-        job=job.id,
-        slots=job.slots,
-        state=word,
-        as_configured=None if started is None else started.start,
-        as_configured_end=None if started is None else started.finish,
-        as_configured_on={} if started is None else started.allocation,
-        estimate=configured.estimates.get(job.id),
-        estimate_by=configured.estimate_by.get(job.id, ""),
-        condition=condition,
-        held_back=configured.waiting.get(job.id, "") if started is None else started.waits_for,
-        cautions=cautions,
-        possible_cautions=tuple(
-            omission for omission in left_out.get(job.id, ()) if omission.name not in names
-        ),
-        alternatives=(_alternative(started), _alternative(item)),
-        **possible,
-    )
-
-
-def _alternative(item: PlannedJob | None) -> int:
-    return 0 if item is None else item.requirement_alternative
-
-
-def _possible(item: PlannedJob) -> dict[str, Any]:
-    """Return the fields that come from the entry in the optimal plan."""
-    return {
-        "possible": item.start,
-        "possible_on": item.allocation,
-        "bound": item.bound,
-        "proved": item.proved,
-        "proved_if": item.proved_if,
-        "waits_for": item.waits_for,
-    }
-
-
-def _unplaced(found: Plan | None) -> dict[str, str]:
-    """Return why jobs have no start in a plan, by job."""
-    return {} if found is None else {entry.job: entry.reason for entry in found.unplaced}
+    budget: Budget | None,
+) -> Iterator[JobOutlook]:
+    """Yield the answers for some jobs; options as of :func:`outlook_of`."""
+    states: dict[str, tuple[State, str]] = {}
+    if not configured.cut:
+        without = [job for job in jobs if job.id not in configured.starts]
+        run = configured.starts, configured.waiting
+        states = _reasons(instance, without, *run, budget or Budget())
+    nowhere = by_job(not_simulated(instance, jobs), jobs)
+    left_out = {} if found is None else by_job(found.omissions, jobs)
+    unplaced = {} if found is None else {entry.job: entry.reason for entry in found.unplaced}
+    for job in jobs:
+        state, condition = states.get(job.id, ("not examined", ""))
+        started = configured.starts.get(job.id)
+        if started is None:
+            started = PlannedJob(job.id, None, waits_for=configured.waiting.get(job.id, ""))
+        else:
+            state, condition = "starts", ""
+        item = None if found is None else found.get(job.id)
+        item = item or PlannedJob(job.id, None, waits_for=unplaced.get(job.id, ""))
+        cautions = tuple(nowhere.get(job.id, ()))
+        names = {each.name for each in cautions}
+        yield JobOutlook(
+            job=job.id,
+            slots=job.slots,
+            state=state,
+            as_configured=started.start,
+            as_configured_end=started.finish,
+            as_configured_on=started.allocation,
+            estimate=configured.estimates.get(job.id),
+            estimate_by=configured.estimate_by.get(job.id, ""),
+            possible=item.start,
+            possible_on=item.allocation,
+            bound=item.bound,
+            proved=item.proved,
+            proved_if=item.proved_if,
+            waits_for=item.waits_for,
+            held_back=started.waits_for,
+            condition=condition,
+            cautions=cautions,
+            possible_cautions=tuple(o for o in left_out.get(job.id, ()) if o.name not in names),
+            alternatives=(started.requirement_alternative, item.requirement_alternative),
+        )
 
 
 def by_job(omissions: Sequence[Omission], jobs: Sequence[Job]) -> dict[str, list[Omission]]:
