@@ -69,6 +69,17 @@ def test_compound_lines_vary_only_in_limit_and_queue() -> None:
     assert {name for item in answer.alternatives for name in item.changed} <= {"limit", "queue"}
 
 
+@pytest.mark.parametrize("name", ["headline", "slot-limits", "compound-terms"])
+def test_the_answer_is_that_of_a_plan_with_the_job(name: str) -> None:
+    """Also where a limit is shared with jobs behind, or where its own reservation expires."""
+    instance = example(name)
+    answer = sw.ask(instance, "-n 1 -W 0:10", method="time-based").line.answer
+    planned = sw.plan(replace(instance, pending=(*instance.pending, answer.job)), "time-based")
+    item = planned[answer.job.id]
+    assert (answer.start, answer.waits_for) == (item.start, item.waits_for)
+    assert {o for o in answer.omissions if o.jobs} == {o for o in planned.omissions if o.jobs}
+
+
 def test_the_exact_method_places_the_others_anew() -> None:
     """As the last job behind the small one, the large one can start now only if that one moves."""
     instance = example("joint-wins")

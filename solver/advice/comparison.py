@@ -93,8 +93,8 @@ class ComparedJob(JobOutlook):
     @classmethod
     def of(cls, base: JobOutlook, item: PlannedJob, **starts: int | None) -> ComparedJob:
         """Return an outlook with its entry in the optimal plan and its starts by other methods."""
-        of_plan: dict[str, Any] = {name: getattr(item, name) for name in _OF_THE_PLAN}
-        return cls(*_OUTLOOK(base), **of_plan, **starts)
+        beside: dict[str, Any] = {name: getattr(item, name) for name in _OF_THE_PLAN}
+        return cls(*_OUTLOOK(base), **beside | starts)
 
     @property
     def greedy(self) -> MethodStart:

@@ -29,6 +29,7 @@ from ...model.plan import (
     Unplaced,
     missing_start,
 )
+from ...model.plan import Method as PlanMethod
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
@@ -38,13 +39,12 @@ from ..fairshare.queue_order import has_policy
 from ..optimal.alternatives import as_chosen, opening_reason, options_of
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
-from ..outlook.outlook import JobOutlook, Reasons, State, outlook_of_job
+from ..outlook.outlook import JobOutlook, Reasons, State, not_simulated, outlook_of_job
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver, may_have_choices
-from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler import reservation_sequence as holding_back
 from ..scheduler.continuation import CONFIGURED, ConfiguredRun, omissions_of_job, run_as_configured
 from ..scheduler.cycle_reservations import JobReservation
@@ -119,10 +119,6 @@ def stated_by(outlook: JobOutlook, answer: StartAnswer) -> StartAnswer:
     if answer.start is not None or answer.missing != "no place" or outlook.state == "starts":
         return answer
     return replace(answer, missing=outlook.state, waits_for=outlook.condition)
-
-
-#: An empty mapping, for runs in which no job starts.
-NOBODY: Mapping[str, PlannedJob] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +357,7 @@ class WhatIfPlanner:
                 return replace(self._of_cycle(job, first=first)[0], job=job)
             except OutOfTime:
                 return StartAnswer.unexamined(job)
-        found = self._plan(job, self._with_first(job) if first else self._with(job))
+        found = self._plan_until(job, self._with_first(job) if first else self._with(job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
         answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
@@ -423,7 +419,7 @@ class WhatIfPlanner:
         """
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
-        best = self._plan(job, world.pending) if self._may_plan(world) else None
+        best = self._plan_until(job, world.pending) if self._may_plan(world) else None
         return outlook_of_job(world, job, run, best, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
@@ -431,14 +427,10 @@ class WhatIfPlanner:
         if answer.start is not None or answer.missing != "no place":
             return answer
         job = answer.job
-        world = replace(self.instance, pending=self._with(job))
         try:
-            problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
-            reasons = Reasons(world, problem, NOBODY, {job.id: answer.waits_for})
-            if job.dependency:  # then the start depends on other jobs
-                run = self._run(job)
-                reasons = Reasons(world, problem, run.starts, run.waiting)
-            state, why = reasons.of(job)
+            # A job with a condition depends on the starts of other jobs.
+            run = self._run(job) if job.dependency else None
+            state, why = self._reasons(job, run, answer.waits_for).of(job)
         except OutOfTime:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
@@ -468,12 +460,15 @@ class WhatIfPlanner:
 
     def awaits(self, job: Job) -> bool:
         """Whether its start condition does not come to hold as configured."""
-        if not job.dependency:
-            return False
+        return bool(job.dependency) and self._reasons(job, self._run(job)).awaits(job)
+
+    def _reasons(self, job: Job, run: ConfiguredRun | None, why: str = "") -> Reasons:
+        """Return the reasons of a job after a run; why: that of the job, if no run is needed."""
         world = replace(self.instance, pending=self._with(job))
         problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
-        run = self._run(job)
-        return Reasons(world, problem, run.starts, run.waiting).awaits(job)
+        if run is None:
+            return Reasons(world, problem, {}, {job.id: why})
+        return Reasons(world, problem, run.starts, run.waiting)
 
     def in_turn(self, job: Job) -> int | None:
         """Return the start of a job in dispatch order by time-based reservation, None if it has
@@ -496,33 +491,21 @@ class WhatIfPlanner:
         self._count()
         self._elements = tuple(jobs)
         pending = (*self.instance.pending, *jobs)
-        if self.method != CONFIGURED:
-            return self._whole_plan(replace(self.instance, pending=pending)).array(array)
+        if self.method != "configured":
+            world = replace(self.instance, pending=pending)
+            return self._plan(world, self.method).array(array)
         run = self._run_on(pending, "")
         found = [item for job in pending if (item := run.starts.get(job.id)) is not None]
         chosen = [item for item in found if array_of(item.job) == array]
         return PlannedArray.of(array, chosen) if chosen else None
-
-    def _whole_plan(self, instance: Instance) -> Plan:
-        assert self.method != "configured"
-        exact = self.method == "optimal"
-        return plan(
-            instance,
-            self.method,
-            time_limit=self._left() if exact or self._limited else None,
-            effort=self.effort if exact else None,
-            margin=self.margin,
-            cancel=self.cancel,
-        )
 
     def answer_with_omissions(self, job: Job) -> StartAnswer:
         """Return the start of `job`, with the omitted rules that may change it."""
         if self.method == "optimal":
             return self.answer(job)
         if self.method == CONFIGURED:
-            found, pending = self.answer(job), self._with(job)
-            resolver = Resolver.of(replace(self.instance, pending=pending))
-            omissions = unheeded_by_the_loop(resolver.instance, resolver, (job,))
+            found = self.answer(job)
+            omissions = not_simulated(replace(self.instance, pending=self._with(job)), (job,))
             return replace(found, omissions=tuple(o for o in omissions if o.touches(job.id)))
         self._count()
         try:
@@ -586,7 +569,7 @@ class WhatIfPlanner:
             cycle = self._next_cycle(replace(self.instance, pending=(*ahead, job)))
             return PlanView.of_cycle(cycle, guarded=guarded, without=job.id)
         world = replace(self.instance, pending=self._with(job))
-        found = self._plan(job, world.pending)
+        found = self._plan_until(job, world.pending)
         chosen = as_chosen(world, found)
         problem = PlanningProblem.of(
             chosen, as_lsf=False, margin=self.margin, loans=True, first=len(ahead) + 1
@@ -616,14 +599,7 @@ class WhatIfPlanner:
         """
         if not may_have_choices(self.instance):
             return {}
-        found = plan(
-            self.instance,
-            "time-based",
-            time_limit=self._left() if self._limited else None,
-            margin=self.margin,
-            cancel=self.cancel,
-        )
-        chosen = as_chosen(self.instance, found).pending
+        chosen = as_chosen(self.instance, self._plan(self.instance, "time-based")).pending
         pairs = zip(self.instance.pending, chosen, strict=True)
         return {job.id: job for asked, job in pairs if job is not asked}
 
@@ -652,16 +628,20 @@ class WhatIfPlanner:
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
         return replace(demand, joint_placer=TermsTogether(budget))
 
-    def _plan(self, job: Job, pending: tuple[Job, ...]) -> Plan:
-        """Return the plan of a job and of those before it in the order of these pending jobs."""
+    def _plan_until(self, job: Job, pending: tuple[Job, ...]) -> Plan:
+        """Return the optimal plan of a job and of those before it in the order of these jobs."""
         world = replace(self.instance, pending=pending)
         order = [other.id for other in priority_order(world)]
+        return self._plan(world, "optimal", order.index(job.id) + 1)
+
+    def _plan(self, world: Instance, method: PlanMethod, first: int | None = None) -> Plan:
+        exact = method == "optimal"
         return plan(
             world,
-            "optimal",
-            first=order.index(job.id) + 1,
-            time_limit=self._left(),
-            effort=self.effort,
+            method,
+            first=first,
+            time_limit=self._left() if exact or self._limited else None,
+            effort=self.effort if exact else None,
             margin=self.margin,
             cancel=self.cancel,
         )
