@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...model.display import MINUTE, data_of, duration_text, with_stamps
 from ...model.duration import expected_duration
@@ -58,8 +58,6 @@ from .what_if import Method, StartAnswer, WhatIfPlanner, earliest_demand, stated
 
 #: Maximum number of combinations of listed alternatives.
 MAX_ALTERNATIVES = 1000
-#: Options that may vary, in the order of the table columns.
-OPTIONS = ("slots", "ptile", "limit", "cu", "queue", "gpu")
 _MORE = ("start", "waits for")
 #: Word for "without this option".
 NONE = "none"
@@ -102,22 +100,8 @@ class Choice:
         return self.answer.proved
 
 
-class _InOneLine(OneLine):
-    """An answer in one line, however many alternatives it has."""
-
-    __slots__ = ()
-    method: str
-    line: Choice
-    alternatives: tuple[Choice, ...]
-    tried: int
-
-    def _about(self) -> str:
-        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
-        return f"{self.method}: start {self.line.start}, {tried}"
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(_InOneLine):
+class Answer(OneLine):
     """The start of the requested line and of its alternatives, the earliest alternative first."""
 
     #: The requested line.
@@ -161,6 +145,10 @@ class Answer(_InOneLine):
     #: The three starts of the line: as configured, LSF's estimate and possible; for an array, of
     #: the first element.
     outlook: JobOutlook | None = None
+
+    def _about(self) -> str:
+        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
+        return f"{self.method}: start {self.line.start}, {tried}"
 
     @property
     def start(self) -> int | None:
@@ -279,7 +267,7 @@ class Choices:
             listed = [text] if isinstance(text, str) else text
             for word in (word.strip() for item in listed for word in item.split(",")):
                 try:
-                    found.setdefault(name, []).append(_READERS[name](word))
+                    found.setdefault(name, []).append(_OPTIONS[name].read(word))
                 except ValueError as error:
                     problems.append(Problem(str(error), path=f"--{name}"))
         if problems:
@@ -345,7 +333,9 @@ def ask(
         refrained=asker.refrained,
         array=planned,
         elements=len(jobs),
-        **_of_forecaster(forecaster),
+        forecast=forecaster is not None,
+        remarks=() if forecaster is None else forecaster.remarks,
+        run_by="" if forecaster is None else forecaster.run_by,
     )
 
 
@@ -397,13 +387,6 @@ def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _Opt
     return bench
 
 
-def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:
-    """Return the remarks of an answer on its forecasts."""
-    if forecaster is None:
-        return {}
-    return {"forecast": True, "remarks": forecaster.remarks, "run_by": forecaster.run_by}
-
-
 def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[Choice]:
     """Return the choices with their likely starts; a refused choice has none."""
     if forecaster is None:
@@ -426,16 +409,14 @@ class _OptionSearch:
     found: dict[tuple[tuple[str, str], ...], Choice] = field(default_factory=dict)
     kept: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
 
-    def shown(self, choices: Choices | None) -> list[Choice]:
-        """Return the choices to show: all requested ones, or those that start earlier."""
-        return self.ranked() if choices is not None else list(self.without_repeats())
-
     def stated(self, choices: Choices | None) -> list[Choice]:
-        """Return the choices, each with its state if it has no start."""
+        """Return all requested choices, or those that start earlier; each with its state if it has
+        no start.
+        """
         stated = self.forecast.stated
         return [
             item if item.refused else replace(item, answer=stated(item.answer))
-            for item in self.shown(choices)
+            for item in (self.without_repeats() if choices is None else self.ranked())
         ]
 
     def try_all(self, choices: Choices) -> None:
@@ -480,12 +461,8 @@ class _OptionSearch:
 
     def ranked(self) -> list[Choice]:
         """Return the kept choices by start, then by the number of changed options."""
-        kept = [self.found[key] for key in self.kept]
-        order = list(self.found)
-        return sorted(
-            kept,
-            key=lambda item: (_start(item), len(item.changed), order.index(_key(item.changed))),
-        )
+        kept = [item for key, item in self.found.items() if key in self.kept]
+        return sorted(kept, key=lambda item: (_start(item), len(item.changed)))
 
     def without_repeats(self) -> Iterator[Choice]:
         """Yield one choice for each set of changed options and start: the nearest to the line."""
@@ -501,7 +478,7 @@ class _OptionSearch:
         instance = self.forecast.instance
         job = self.job
         for name, value in change.items():
-            job = _APPLY[name](job, value)
+            job = _OPTIONS[name].apply(job, value)
         before, after = self.asked.shown, _shown(instance, job)
         changed = {name: after[name] for name in OPTIONS if after[name] != before[name]}
         if not changed:
@@ -584,16 +561,6 @@ def _with_tile(job: Job, tile: int | None) -> Job:
     return with_section(job, "span", "hosts=-1" if tile is None else f"ptile={tile}")
 
 
-_APPLY: dict[str, Callable[[Job, Any], Job]] = {
-    "slots": with_slots,
-    "ptile": _with_tile,
-    "limit": with_limit,
-    "cu": lambda job, content: with_section(job, "cu", content),
-    "queue": with_queue,
-    "gpu": lambda job, text: replace(job, gpu=text),
-}
-
-
 def _shown(instance: Instance, job: Job) -> dict[str, str]:
     """Return the options of a job as text, with the effects of queue and application."""
     shown = {
@@ -637,11 +604,27 @@ def _name(text: str) -> str:
     return text
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    "slots": _number,
-    "ptile": lambda text: None if text == NONE else _number(text),
-    "limit": _limit,
-    "cu": lambda text: None if text == NONE else _name(text),
-    "queue": _name,
-    "gpu": _name,
+def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a reader that also accepts the word for an option left out."""
+    return lambda text: None if text == NONE else read(text)
+
+
+class _Option(NamedTuple):
+    """A submission option that may vary."""
+
+    #: Reads a value as typed; raises ValueError for an invalid one.
+    read: Callable[[str], Any]
+    #: Returns the job with a value.
+    apply: Callable[[Job, Any], Job]
+
+
+#: In the order of the table columns.
+_OPTIONS = {
+    "slots": _Option(_number, with_slots),
+    "ptile": _Option(_or_none(_number), _with_tile),
+    "limit": _Option(_limit, with_limit),
+    "cu": _Option(_or_none(_name), lambda job, content: with_section(job, "cu", content)),
+    "queue": _Option(_name, with_queue),
+    "gpu": _Option(_name, lambda job, text: replace(job, gpu=text)),
 }
+OPTIONS = tuple(_OPTIONS)

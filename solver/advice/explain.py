@@ -9,6 +9,7 @@ ends or reserves; then the formula alone decides, at every second.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
@@ -267,22 +268,12 @@ def overtakes(tree: ShareTree, own: Account, rival: Account, now: int) -> int | 
         while last < now + span:
             time = last + step
             if _ahead(tree, own, rival, time) > 0:
-                return _first_second(tree, own, rival, last, time)
+                between = range(last + 1, time)
+                return between.start + bisect_left(
+                    between, True, key=lambda at: _ahead(tree, own, rival, at) > 0
+                )
             last = time
     return None
-
-
-def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high: int) -> int:
-    """Return by bisection the first second at which `own` is ahead; it is not ahead at the first
-    bound.
-    """
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _ahead(tree, own, rival, middle) > 0:
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 #: A job may fit at an instant at which a running job releases memory; time-based reservation does
@@ -402,14 +393,10 @@ def _instants(view: PlanView, demand: Demand) -> list[int]:
     if profile.accepted is not None and profile.has_accept_interval(demand):
         closings = profile.accepted.closings()
         times = sorted({*times, *(time for time in closings if demand.earliest <= time)})
-    return sorted({*profile.with_openings(demand, times), *_closings(demand, times)})
-
-
-def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
-    """Yield the instants from which a window of the job is closed, or too short for the job."""
-    if demand.calendar is not None:
-        for time in times:
-            yield from demand.calendar.closings(time, demand.duration)
+    found = set(profile.with_openings(demand, times))
+    if demand.calendar is not None:  # a window closes, or becomes too short for the job
+        found.update(*(demand.calendar.closings(time, demand.duration) for time in times))
+    return sorted(found)
 
 
 def _finding(
@@ -556,22 +543,23 @@ class Explanation(OneLine):
         if (whole := self.array) is not None:
             known = {"array": whole.job, "elements": len(whole.elements)}
             array = {"array": known | whole.starts(self.origin)}
+        configuration: dict[str, Any] = {}
+        if self.diagnosis is not None:
+            remedies = (item for job in self.diagnosis.jobs for item in job.remedies)
+            configuration["configuration"] = [item.to_dict(self.origin) for item in remedies]
         found = {
             **data_of(self, "now origin job=answer.job.id method"),
             **data_of(self.answer, "start finish allocation proved waits_for"),
             **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             **data_of(self, f"requirement {chain} pending_reasons=reasons contests", self.origin),
             **data_of(self, "absolute? multifactor? obstacles suggestions tried", self.origin),
-            **({} if self.diagnosis is None else {"configuration": self._remedies(self.diagnosis)}),
+            **configuration,
             **lsf,
             **self.answer.unknown(),
             **data_of(self, "cut?"),
             **array,
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
-
-    def _remedies(self, found: Diagnosis) -> list[dict[str, Any]]:
-        return [item.to_dict(self.origin) for job in found.jobs for item in job.remedies]
 
     def _repr_html_(self) -> str:
         """Return the explanation as an HTML table for notebooks; times from now."""

@@ -183,7 +183,7 @@ def slots(
     search = _SlotSearch(instance, queue, user, budget, base)
     kinds = host_kinds(instance)
     anywhere = kinds[0] if len(kinds) == 1 else AlikeHosts("", (), "")
-    job = search.job(anywhere, search.least, False, None)
+    job = search.pasted(search.line(anywhere, search.least, False, None))
     rows: list[SlotsRow] = []
     nothing, earliest, partial = search.fill(rows, kinds, LONGEST if every else ROWS)
     if until is not None and until < 1:
@@ -299,10 +299,6 @@ class _SlotSearch:
             words += [f"-W {minutes}" * bool(minutes)]
         return " ".join(filter(None, [command, *words]))
 
-    def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:
-        """Return the job of the pasted line; raise InputError if its queue rejects it."""
-        return self.pasted(self.line(kind, slots, one_host, limit))
-
     def pasted(self, line: str) -> Job:
         """Return the job of a line; raise InputError if its queue rejects it."""
         return submission_of(
@@ -318,7 +314,7 @@ class _SlotSearch:
         line = self.line(kind, slots, one_host, limit)
         if line not in self.tried:
             try:
-                job = self.job(kind, slots, one_host, limit)
+                job = self.pasted(line)
             except InputError as error:
                 why = str(error).splitlines()[0].removeprefix("bsub line: ")
                 self.tried[line] = _Trial(why=why)

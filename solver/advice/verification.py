@@ -152,7 +152,7 @@ class Hindsight:
     def starts(self) -> list[tuple[Step, dict[str, int]]]:
         """Return the starts after each step, with the reason that the step stands for."""
         facts, instance = self.facts, self.facts.instance
-        now_known = replace(
+        known = replace(
             instance,
             running=tuple(
                 replace(run, job=self._as_it_ran(run.job, run.start)) for run in instance.running
@@ -160,18 +160,19 @@ class Hindsight:
             pending=tuple(self._as_it_ran(job, None) for job in instance.pending),
             future=(),
         )
+        left = replace(known, pending=tuple(j for j in known.pending if facts.fate(j) != "removed"))
+        worlds: dict[Step, Instance] = {
+            "run times": known,
+            "removed": left,
+            "submitted later": replace(left, future=self._later_jobs()),
+        }
         steps: list[tuple[Step, dict[str, int]]] = []
-        found = simulated_with(now_known, self.budget)
-        steps.append(("run times", found))
-        left = tuple(job for job in now_known.pending if facts.fate(job) != "removed")
-        if len(left) < len(now_known.pending):
-            now_known = replace(now_known, pending=left)
-            found = simulated_with(now_known, self.budget)
-        steps.append(("removed", found))
-        future = self._later_jobs()
-        if future:
-            found = simulated_with(replace(now_known, future=future), self.budget)
-        steps.append(("submitted later", found))
+        simulated: Instance | None = None
+        found: dict[str, int] = {}
+        for step, world in worlds.items():
+            if world != simulated:
+                found, simulated = simulated_with(world, self.budget), world
+            steps.append((step, found))
         return steps
 
     def _as_it_ran(self, job: Job, start: int | None) -> Job:
@@ -321,40 +322,36 @@ class Explainer:
 
     def explained(self, item: VerifiedJob, answer: JobOutlook) -> VerifiedJob:
         """Return a job with the reason of its difference."""
+        causes: tuple[Cause, ...] = ()
+        if (said := self._said(item, answer)) is None:
+            causes = self._causes(item, answer)
+            same_side = (c for c in causes if (c.seconds > 0) == ((item.error or 0) > 0))
+            first = next(same_side, causes[0])
+            said = first.why, self._sentence(item, first, answer)
+        return replace(item, why=said[0], sentence=said[1], causes=causes)
+
+    def _said(self, item: VerifiedJob, answer: JobOutlook) -> tuple[Why, str] | None:
+        """Return the reason of a job that needs no causes, None for the other jobs."""
         error = item.error
-        if item.fate != "started":
-            return self._not_started(item)
+        match item.fate:
+            case "pending":
+                return "still pending", "still pending at the end of the log"
+            case "removed":
+                return "removed", "it was removed before it started"
+            case "not in the log":
+                only = "" if self.facts.has_unfinished else ": it has only finished jobs"
+                return "not in the log", f"the log has no record of it{only}"
         if error is None and answer.state == "not examined":
-            return replace(
-                item, why="no estimate", sentence="the limit was reached before its estimate"
-            )
+            return "no estimate", "the limit was reached before its estimate"
         if error is None:
             state = f"{answer.state}: {answer.condition}" if answer.condition else answer.state
-            return replace(item, why="no estimate", sentence=f"it had no estimate ({state})")
+            return "no estimate", f"it had no estimate ({state})"
         if abs(error) <= self.tolerance:
-            said = "started when estimated" if error else "started in the second estimated"
-            return replace(item, why="as estimated", sentence=said)
+            when = "when estimated" if error else "in the second estimated"
+            return "as estimated", f"started {when}"
         if self.steps is None:
-            return replace(
-                item, why="other", sentence="the limit was reached before a reason was found"
-            )
-        causes = self._causes(item, answer)
-        same_side = [cause for cause in causes if (cause.seconds > 0) == (error > 0)]
-        first = (same_side or list(causes))[0]
-        sentence = self._sentence(item, first, answer)
-        return replace(item, why=first.why, sentence=sentence, causes=causes)
-
-    def _not_started(self, item: VerifiedJob) -> VerifiedJob:
-        if item.fate == "pending":
-            return replace(
-                item, why="still pending", sentence="still pending at the end of the log"
-            )
-        if item.fate == "removed":
-            return replace(item, why="removed", sentence="it was removed before it started")
-        said = "the log has no record of it"
-        if not self.facts.has_unfinished:
-            said += ": it has only finished jobs"
-        return replace(item, why="not in the log", sentence=said)
+            return "other", "the limit was reached before a reason was found"
+        return None
 
     def _causes(self, item: VerifiedJob, answer: JobOutlook) -> tuple[Cause, ...]:
         """Return the reasons, the largest effect first; their seconds add up to the error."""
@@ -379,12 +376,10 @@ class Explainer:
             why: Why = "finished early" if moved < 0 else "finished late"
             return Cause(why, moved, self._ends_before(item.job, start, early=moved < 0))
         if step == "removed":
-            jobs = [job.id for job in self.facts.instance.pending if self._is_removed(job)]
-            return Cause(step, moved, tuple(jobs))
+            pending = self.facts.instance.pending
+            jobs = tuple(job.id for job in pending if self.facts.fate(job) == "removed")
+            return Cause(step, moved, jobs)
         return Cause(step, moved, self._overtakers(item))
-
-    def _is_removed(self, job: Job) -> bool:
-        return self.facts.fate(job) == "removed"
 
     def _ends_before(self, job: str, start: int, *, early: bool) -> tuple[str, ...]:
         """Return the jobs that finished otherwise than planned by a start, the last end first."""

@@ -9,7 +9,8 @@ the cause.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
@@ -227,14 +228,9 @@ class Simulations:
         """
         full = self.starts(steps[-1].key)[wanted.job]
         enough = full + self._alike(full, wanted)
-        low, high = 0, len(steps) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self.start(steps[middle], wanted, enough) is not None:
-                high = middle
-            else:
-                low = middle + 1
-        return high
+        return bisect_left(
+            steps[:-1], True, key=lambda step: self.start(step, wanted, enough) is not None
+        )
 
     def _alike(self, full: int, wanted: Target) -> int:
         if wanted.today is None:
@@ -554,7 +550,8 @@ class _DiagnosisRun:
         """Yield jobs that wait longer than until their slots are free, with this instant."""
         instance = self.instance
         for job in pending:
-            earliest = self._earliest(job.id)
+            item = self._free_at(job.id)
+            earliest = None if item is None else item.start
             if earliest is None:
                 continue
             start = self.runs.today.get(job.id)
@@ -566,17 +563,13 @@ class _DiagnosisRun:
             if start - earliest >= least:
                 yield job, earliest
 
-    def _earliest(self, job: str) -> int | None:
-        item = self._free_at(job)
-        return None if item is None else item.start
-
     def _free_at(self, job: str) -> PlannedJob | None:
         """Return when and where the slots of a job are free, regardless of limits and
         reservations.
         """
         in_turn = self.ideal.get(job) if self.ideal is not None else None
         found = [item for item in (in_turn, self.unlimited.get(job)) if item is not None]
-        return min(found, key=_start_of, default=None)
+        return min(found, key=lambda item: (item.start is None, item.start or 0), default=None)
 
     def _wait(self, job: Job) -> float:
         start = self.runs.today.get(job.id)
@@ -612,7 +605,7 @@ class _DiagnosisRun:
     def _add(self, job: Job, earliest: int) -> None:
         """Add a job that waits longer than until its slots are free."""
         start = self.runs.today.get(job.id)
-        wanted = Target(job.id, job.slots, start, _helping(start, earliest), earliest)
+        wanted = Target(job.id, job.slots, start, _helping(HELPS, start, earliest), earliest)
         own = ranked(self._tried(self._of_configuration(job), wanted), start, MAX_REMEDIES)
         # Changes that make the slots free earlier may gain more.
         least = round(0.1 * min(self._wait(job), WEEK))
@@ -621,7 +614,9 @@ class _DiagnosisRun:
         more: tuple[Remedy, ...] = ()
         if far or not own:
             more = ranked(self._tried(self._of_the_rest(job), sooner), start, MAX_REMEDIES)
-        if more and (not own or _outweighs(more[0], start, earliest)):
+        gain = more[0].gain if more else None
+        outweighs = gain is not None and start is not None and gain >= 4 * (start - earliest)
+        if more and (not own or outweighs):
             self._add_held_up(job, more)
             return
         made = self._waiting(job, earliest, own, starves=True)
@@ -660,9 +655,7 @@ class _DiagnosisRun:
         it does.
         """
         start = self.runs.today.get(job.id)
-        latest = (
-            BEYOND_ANY_START if start is None else start - round(HELPS_TOO * (start - earliest))
-        )
+        latest = _helping(HELPS_TOO, start, earliest)
         wanted = Target(job.id, job.slots, start, latest, earliest)
         known = {item.key: item for other in self.found for item in other.remedies[:1]}
         remedies = [
@@ -676,28 +669,24 @@ class _DiagnosisRun:
         return bool(best)
 
     def _of_configuration(self, job: Job) -> Iterator[Probe]:
-        found = chain(
-            reserving_probes(self.instance, self._need(job)),
-            limit_probes(self.instance, job),
-            host_probes(self.instance),
+        instance = self.instance
+        return self._in_family_words(
+            reserving_probes(instance, self._need(job)),
+            limit_probes(instance, job),
+            host_probes(instance),
+            other_job_probes(instance, job),
         )
-        yield from in_family_words(self.instance, found)
-        yield from self._of_others(job)
-
-    def _of_others(self, job: Job) -> Iterator[Probe]:
-        yield from in_family_words(self.instance, other_job_probes(self.instance, job))
 
     def _of_the_rest(self, job: Job) -> Iterator[Probe]:
-        found = chain(
-            order_probes(self.instance, job),
-            request_probes(self.instance, job),
-            queue_probes(self.instance, job),
-        )
-        yield from in_family_words(self.instance, found)
+        probes = order_probes, request_probes, queue_probes
+        return self._in_family_words(*(found(self.instance, job) for found in probes))
 
     def _looking_ahead(self, need: JobInLine) -> Iterator[Probe]:
-        found = looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD))
-        yield from in_family_words(self.instance, found)
+        params = self.instance.params
+        return self._in_family_words(looking_ahead_probes(params, max(need.rank, LOOK_AHEAD)))
+
+    def _in_family_words(self, *probes: Iterable[Probe]) -> Iterator[Probe]:
+        return in_family_words(self.instance, chain(*probes))
 
     def _need(self, job: Job) -> JobInLine:
         start = self.runs.today.get(job.id)
@@ -749,7 +738,9 @@ class _DiagnosisRun:
         """Add a job that starts when its slots are free, if one change makes it wait much less."""
         start, now = self.runs.today.get(job.id), self.instance.now
         wanted = Target(job.id, job.slots, start, self._half(job), now if start is None else start)
-        rest = chain(self._of_the_rest(job), self._of_others(job))
+        rest = chain(
+            self._of_the_rest(job), self._in_family_words(other_job_probes(self.instance, job))
+        )
         remedies = ranked(self._tried(rest, wanted), start, MAX_REMEDIES)
         if remedies:
             self._add_held_up(job, remedies)
@@ -786,6 +777,7 @@ class _DiagnosisRun:
             if set(other.allocation) & set(allocation)
             and (other.finish is None or other.finish > earliest)
         ]
+        state, condition = self.states.get(job.id, ("starts", ""))
         return WaitingJob(
             job=job.id,
             slots=job.slots,
@@ -800,8 +792,8 @@ class _DiagnosisRun:
             passed_by=tuple(other.job for other in passing),
             overtaken=tuple(overtaken),
             remedies=remedies,
-            state=self.states.get(job.id, ("starts", ""))[0],
-            condition=self.states.get(job.id, ("starts", ""))[1],
+            state=state,
+            condition=condition,
         )
 
     def _passing(self, job: Job, start: int | None, *, by_submission: bool) -> Iterator[PlannedJob]:
@@ -853,10 +845,6 @@ class _DiagnosisRun:
                 yield job, state, why or reasons.get(job, "")
 
 
-def _start_of(item: PlannedJob) -> float:
-    return float("inf") if item.start is None else item.start
-
-
 def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
     """Return the sort key: infeasible jobs first, then starving ones, then waiting ones by
     importance.
@@ -865,14 +853,9 @@ def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
     return item.state != "impossible", not item.starves, rank
 
 
-def _helping(start: int | None, earliest: int) -> int:
-    """Return the latest start that removes enough of a job's excess wait."""
-    return BEYOND_ANY_START if start is None else start - round(HELPS * (start - earliest))
-
-
-def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
-    """Return whether a remedy gains at least 4 times the job's excess wait."""
-    return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
+def _helping(share: float, start: int | None, earliest: int) -> int:
+    """Return the latest start that removes a share of a job's excess wait."""
+    return BEYOND_ANY_START if start is None else start - round(share * (start - earliest))
 
 
 def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:
