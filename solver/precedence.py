@@ -51,6 +51,8 @@ class Known:
     time: int | None
     #: Reason of the event, in words.
     why: str = ""
+    #: The running job that starts or ends then, "" if it is none.
+    job: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,14 +367,14 @@ class _Conditions:
         if run is None:  # The job is submitted later.
             return self._assumed(UNKNOWN)
         if kind.start:
-            return Known(run.start)
+            return Known(run.start, job=name)
         finish = expected_finish(self._instance, run)
         if must_succeed and finish is not None and is_killed(self._instance, run):
             self._left_out[KILLED] = None
-            return Known(None, f"job {name} is killed before it ends")
+            return Known(None, f"job {name} is killed before it ends", name)
         unknown = "suspended" if run.suspended else "no run limit"
         why = f"waits for the end of job {name}, which is unknown ({unknown})"
-        return Known(finish, "" if finish is not None else why)
+        return Known(finish, "" if finish is not None else why, name)
 
 
 def _least(test: StatusTest, total: int) -> tuple[int, bool]:
@@ -399,10 +401,15 @@ def _several(parts: Sequence[Event], count: int | None = None) -> Event:
     several = Several(tuple(parts), wanted)
     if parts and all(isinstance(part, Known) for part in parts):
         time = earliest(several, lambda _: None)
-        return Known(time, unknown_in(several) if time is None else "")
+        return Known(time, unknown_in(several) if time is None else "", _job_at(parts, time))
     if wanted == len(parts) and any(isinstance(p, Known) and p.time is None for p in parts):
-        return Known(None, unknown_in(several))
+        return Known(None, unknown_in(several), _job_at(parts, None))
     return several
+
+
+def _job_at(parts: Sequence[Event], time: int | None) -> str:
+    """Return a running job that starts or ends at a known time, "" if there is none."""
+    return max((p.job for p in parts if isinstance(p, Known) and p.time == time), default="")
 
 
 def _later(event: Event, lag: int) -> Event:
@@ -410,8 +417,8 @@ def _later(event: Event, lag: int) -> Event:
     if not lag:
         return event
     match event:
-        case Known(time, why):
-            return Known(None if time is None else time + lag, why)
+        case Known(time):
+            return replace(event, time=None if time is None else time + lag)
         case After(lag=before):
             return replace(event, lag=before + lag)
         case Several(parts, count):

@@ -8,6 +8,7 @@ ends or reserves; then the formula alone decides, at every second.
 
 from __future__ import annotations
 
+import math
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,16 +16,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from ...model.dependency import (
-    AllOf,
-    AnyOf,
-    Condition,
-    DependencyError,
-    JobIndex,
-    Negation,
-    StatusTest,
-    parse_dependency,
-)
 from ...model.display import DAY, WEEK, AsData, data_of, duration_text, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
@@ -53,6 +44,7 @@ from ..pending_reasons import (
     not_active,
 )
 from ..placement.earliest import can_start
+from ..precedence import After, Event, Known, Precedence, Several
 from ..problem import PlanningProblem
 from ..scheduler.continuation import CONFIGURED
 from ..scheduler.history import snapshot_of
@@ -84,11 +76,6 @@ class ChainLink(AsData):
     STAMPED = ("start", "finish")
 
 
-#: A time at which something holds, and the job whose start or end that is.
-_Binding = tuple[float, str]
-_INFINITE = float("inf")
-
-
 def critical_path(
     instance: Instance, job: Job, times: Mapping[str, tuple[int, int | None]]
 ) -> tuple[ChainLink, ...]:
@@ -99,75 +86,38 @@ def critical_path(
     that starts later than its condition allows, because that job waits for resources. The result is
     () if `job` has no condition.
     """
-    pending = {other.id: other for other in (*instance.pending, job)}
-    known = {
+    known: dict[str, tuple[int | None, int | None]] = {
         run.job.id: (run.start, expected_finish(instance, run)) for run in instance.running
-    } | dict(times)
-    jobs = (*(run.job for run in instance.running), *pending.values(), *instance.future)
-    finder = _Finder(JobIndex(jobs, last_only=instance.params.job_dep_last_sub), known)
+    }
+    known |= times
+    releases = Precedence.of(instance).releases
     path: list[ChainLink] = []
-    at: Job | None = job
-    while at is not None and at.dependency and len(path) < MAX_LINKS:
-        found = finder.binding(at)
-        if found is None or found[1] in {link.job for link in path}:
+    at, at_once = job.id, True
+    while at_once and at in releases and len(path) < MAX_LINKS:
+        time, at = _binding(releases[at].event, known)
+        if not at or at in {link.job for link in path}:
             break
-        time, name = found
-        at = pending.get(name)
-        start, finish = known.get(name, (None, None))
-        binds = at is not None and bool(at.dependency) and start is not None
-        own = finder.binding(at) if at is not None and binds else None
-        at_once = own is not None and start is not None and start <= own[0] + at.think_time  # type: ignore[union-attr]
-        path.append(ChainLink(name, start, finish))
-        if not at_once or time == _INFINITE:
-            break
+        start, finish = known.get(at, (None, None))
+        path.append(ChainLink(at, start, finish))
+        own = _binding(releases[at].event, known)[0] if at in releases else -math.inf
+        at_once = time < math.inf and start is not None and start <= own
     return tuple(reversed(path))
 
 
-class _Finder:
-    def __init__(
-        self, roster: JobIndex, known: Mapping[str, tuple[int | None, int | None]]
-    ) -> None:
-        self._roster = roster
-        self._known = known
+def _binding(event: Event, known: Mapping[str, tuple[int | None, int | None]]) -> tuple[float, str]:
+    """Return when a condition holds, infinite if unknown, and the job that decides, "" if none.
 
-    def binding(self, job: Job) -> _Binding | None:
-        """Return when the condition of a job holds, and the start or end that decides."""
-        try:
-            return self._of(parse_dependency(job.dependency), job)
-        except DependencyError:
-            return None
-
-    def _of(self, condition: Condition, job: Job) -> _Binding | None:
-        match condition:
-            case AllOf(parts):
-                each = [item for part in parts if (item := self._of(part, job)) is not None]
-                return max(each, key=_when, default=None)
-            case AnyOf(parts):
-                found = [self._of(part, job) for part in parts]
-                if any(item is None for item in found):
-                    return None  # one part may hold now
-                return min((item for item in found if item is not None), key=_when)
-            case Negation():
-                return None
-            case StatusTest():
-                return self._test(condition, job)
-
-    def _test(self, test: StatusTest, job: Job) -> _Binding | None:
-        names = [name for name in self._roster.resolve(test.job, job) if name in self._known]
-        if test.word in ("external", "numhold") or not names:
-            return None
-        by_start = test.word in ("started", "numrun", "numstart", "numpend")
-        found = sorted(
-            (_INFINITE if (t := self._known[n][not by_start]) is None else t, n) for n in names
-        )
-        if not test.word.startswith("num") or test.number is None or test.word == "numpend":
-            return found[-1]
-        count = test.number + (test.operator == ">")
-        return found[count - 1] if 1 <= count <= len(found) else None
-
-
-def _when(binding: _Binding) -> float:
-    return binding[0]
+    known: start and end of jobs.
+    """
+    match event:
+        case Known(time, _, job):
+            return math.inf if time is None else time, job
+        case After(job, is_start, lag):
+            at = known.get(job, (None, None))[not is_start]
+            return math.inf if at is None else at + lag, job
+        case Several(parts, count):
+            found = sorted(_binding(part, known) for part in parts)
+            return found[count - 1] if 1 <= count <= len(found) else (math.inf, "")
 
 
 #: How far the formula is followed (seconds), and in which steps: every minute of the first day.
