@@ -369,7 +369,7 @@ def optimistic_starts(
 
 def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
     """Return a plan with jobs in order of submission; None if that is the configured order."""
-    most = user_with_most(instance)
+    most, *_ = user_with_most(instance, {host.name for host in instance.cluster.hosts})
     several = len({queue.priority for queue in instance.queues}) > 1
     if budget.stopped() or not (most or several or has_policy(instance)):
         return None

@@ -22,6 +22,7 @@ from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool,
 from ....model.shares import pools
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
 from ...pending_reasons import counted
+from ..suggestions import limit_text, with_limit
 from .probes import (
     Entry,
     Probe,
@@ -127,14 +128,10 @@ def _duration(
         f"guaranteed pool {pool.name} has loans only for jobs of at most "
         f"{duration_text(policy.duration)}, and job {job.id} {runs}: DURATION of LOAN_POLICIES"
     )
-    minutes = policy.duration // MINUTE
-    limit = f"-W {minutes // 60}:{minutes % 60:02d}"
-    now = (
-        f"-W {duration_text(job.run_limit)}"
-        if job.run_limit not in (None, NO_RUN_LIMIT)
-        else "no -W"
-    )
-    then = replace(job, run_limit=policy.duration)
+    limit, now = f"-W {limit_text(policy.duration)}", "no -W"
+    if job.run_limit is not None and job.run_limit != NO_RUN_LIMIT:
+        now = f"-W {duration_text(job.run_limit)}"
+    then = with_limit(job, policy.duration)
     shorter = of_job(job, then, f"submit it with {limit}", now, limit.split())
     yield Probe(KIND, cause, (shorter,))
     yield Probe(KIND, cause, (_policy(pool, replace(policy, duration=span)),))

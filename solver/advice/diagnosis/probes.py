@@ -249,15 +249,16 @@ ROUND = (
 FEW = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100)
 
 
-#: Where an entry of a kind stands: in the instance, in LSF's files, and for ``whatif --set``.
-_ENTRIES: Mapping[type, tuple[str, str, str]] = {
+#: Where an entry of a kind stands: in the instance, in LSF's files, and for ``whatif --set`` (None:
+#: nowhere).
+_ENTRIES: Mapping[type, tuple[str, str, str | None]] = {
     Params: ("params", "lsb.params", ""),
     Queue: ("queues", "lsb.queues, queue {}", "queues.{}."),
     User: ("users", "lsb.users, {}", "users.{}."),
     Limit: ("limits", "lsb.resources, Limit section {}", "limits.{}."),
-    HostPartition: ("partitions", "lsb.hosts, HostPartition {}", ""),
-    GuaranteedPool: ("guaranteed_pools", "lsb.resources, GuaranteedResourcePool {}", ""),
-    JobGroup: ("job_groups", "command of the owner of job group {}", ""),
+    HostPartition: ("partitions", "lsb.hosts, HostPartition {}", None),
+    GuaranteedPool: ("guaranteed_pools", "lsb.resources, GuaranteedResourcePool {}", None),
+    JobGroup: ("job_groups", "command of the owner of job group {}", None),
 }
 Entry = Params | Queue | User | Limit | HostPartition | GuaranteedPool | JobGroup
 
@@ -288,7 +289,7 @@ def line(
     _, place, path = _ENTRIES[type(entry)]
     name = "" if isinstance(entry, Params) else entry.name
     option = ""
-    if whatif is not None:
+    if whatif is not None and path is not None:
         option = path.format(name) + (f"{whatif}" if "=" in f"{whatif}" else f"{key}={whatif}")
     shown = f"{key} = {now}" if now != "" else _present_line(entry, key)
     return SettingChange(

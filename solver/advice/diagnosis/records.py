@@ -594,7 +594,10 @@ def _together(clock: SpokenTimes, item: WaitingJob) -> str:
     """Return when and where the slots are free together, regardless of rules."""
     shut = [host.name for host in clock.instance.cluster.hosts if not host.takes_jobs]
     needed = [host for host in shut if host in item.allocation]
-    proof = proved_text(item, "proved the earliest" if item.proved else _FREE_BY[item.free_by])
+    proof = "proved the earliest" if item.proved else _FREE_BY[item.free_by]
+    if hosts := list(item.allocation):
+        few = len(hosts) <= MAX_HOSTS
+        proof += f", on {allocation_text(item.allocation) if few else f'{len(hosts)} hosts'}"
     if needed:
         free = "would be free together" if item.slots > 1 else "would be free"
         back = f"with {some(needed)} open "
@@ -620,16 +623,6 @@ _NO_START: Mapping[State, str] = {
     "impossible": "cannot start",
     "not examined": "was not examined",
 }
-
-
-def proved_text(item: WaitingJob, proof: str) -> str:
-    """Return how the earliest start is known, and on which hosts it is."""
-    hosts = list(item.allocation)
-    if not hosts:
-        return proof
-    if len(hosts) <= MAX_HOSTS:
-        return f"{proof}, on {allocation_text(item.allocation)}"
-    return f"{proof}, on {len(hosts)} hosts"
 
 
 def _passed(item: WaitingJob) -> Iterator[str]:
@@ -771,10 +764,10 @@ def _cap(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _felt(seconds: int) -> str:
-    """Return a duration as text, rounded to minutes."""
-    return "less than a minute" if seconds < SAME else lasting(round(seconds / 60) * 60)
-
-
 def _changes(items: Sequence[WaitChange]) -> str:
-    return some((f"{item.job} by {_felt(abs(item.change or 0))}" for item in items), MAX_NAMED)
+    changes = ((item.job, abs(item.change or 0)) for item in items)
+    texts = (
+        f"{job} by {'less than a minute' if change < SAME else lasting(change)}"
+        for job, change in changes
+    )
+    return some(texts, MAX_NAMED)

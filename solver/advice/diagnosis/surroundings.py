@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ....model.absolute_priority import StatedPriority
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
-from ....model.configuration import Queue
+from ....model.configuration import HostPartition, Queue
 from ....model.display import HOUR, some
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
@@ -110,23 +110,14 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
             continue
         queue = instance.queue(policy.master)
         shares = queue.user_shares or ()
-        account, own = _account(instance, job, shares)
-        now = _shares_text(shares)
-        steps = tuple(
-            line(
-                *(queue, "FAIRSHARE", _shares_text(changed), now),
-                f"FAIRSHARE.{account}={number}",
-                user_shares=changed,
-            )
-            for number, changed in _larger(account, own, shares)
-        )
+        account, own, steps = _more_shares(instance, job, queue, "FAIRSHARE")
         total = sum(number for _, number in shares)
         cause = (
             f"fairshare of queue {queue.name} puts jobs of {job.user} behind others: "
             f"{account} has {own} of {total} shares (FAIRSHARE)"
         )
         yield Probe("fairshare", cause, steps)
-        words = " (first come, first served)"
+        words, now = " (first come, first served)", _shares_text(shares)
         none = {"user_shares": None, "fairshare_queues": (), "dispatch_order": ""}
         yield Probe("fairshare", cause, (_without(queue, "FAIRSHARE", words, now, **none),))
     queue = instance.queue(job.queue)
@@ -162,18 +153,25 @@ def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) 
     return job.user, listed.get("default", listed.get("others", 0))
 
 
-def _larger(
-    account: str, own: int, shares: tuple[tuple[str, int], ...]
-) -> Iterator[tuple[int, tuple[tuple[str, int], ...]]]:
-    """Yield round numbers of shares of an account above its own, up to at least ten times the
-    largest, each with all shares.
+def _more_shares(
+    instance: Instance, job: Job, entry: Queue | HostPartition, key: str
+) -> tuple[str, int, tuple[SettingChange, ...]]:
+    """Return the share account of a job, its shares, and round larger numbers of them, up to at
+    least ten times the largest.
     """
+    shares = entry.user_shares or ()
+    account, own = _account(instance, job, shares)
     most, number = max((number for _, number in shares), default=1), max(own, 1)
     listed = dict(shares)
     every = listed if account in listed else {account: own, **listed}
+    steps = []
     while number < 10 * max(most, 10):
         number = number * 2 if number < 10 else -(-number * 2 // 10) * 10
-        yield number, tuple((every | {account: number}).items())
+        changed = tuple((every | {account: number}).items())
+        texts = _shares_text(changed), _shares_text(shares)
+        path = f"{key}.{account}={number}"
+        steps.append(line(entry, key, *texts, path, user_shares=changed))
+    return account, own, tuple(steps)
 
 
 def _shares_text(shares: tuple[tuple[str, int], ...]) -> str:
@@ -182,13 +180,7 @@ def _shares_text(shares: tuple[tuple[str, int], ...]) -> str:
 
 def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
     for partition in instance.partitions:
-        shares = partition.user_shares
-        account, own = _account(instance, job, shares)
-        now = _shares_text(shares)
-        steps = tuple(
-            line(partition, "USER_SHARES", _shares_text(changed), now, user_shares=changed)
-            for _, changed in _larger(account, own, shares)
-        )
+        account, own, steps = _more_shares(instance, job, partition, "USER_SHARES")
         cause = (
             f"host partition {partition.name} puts jobs of {job.user} behind others: {account} "
             f"has {own} shares"
@@ -277,14 +269,16 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
     yield from all_of(parts)
 
 
-def user_with_most(instance: Instance) -> str:
-    """Return the user whose running jobs use most of the slots, "" if none uses enough."""
+def user_with_most(instance: Instance, hosts: Collection[str]) -> tuple[str, int, int]:
+    """Return the user whose running jobs use most of the slots of some hosts, "" if none uses
+    enough; the slots in use, and all slots of the hosts.
+    """
     held: Counter[str] = Counter()
     for run in instance.running:
-        held[run.job.user] += run.slots
-    total = sum(host.slots for host in instance.cluster.hosts)
-    first = held.most_common(1)
-    return first[0][0] if first and first[0][1] > MUCH * total else ""
+        held[run.job.user] += sum(slots for host, slots in run.allocation.items() if host in hosts)
+    total = sum(host.slots for host in instance.cluster.hosts if host.name in hosts)
+    user, slots = next(iter(held.most_common(1)), ("", 0))
+    return user if slots > MUCH * total else "", slots, total
 
 
 def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -292,39 +286,34 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
     use.
     """
     usable = set(queue_hosts(instance.cluster, instance.queue(job.queue)))
-    total = sum(host.slots for host in instance.cluster.hosts if host.name in usable)
-    held: Counter[str] = Counter()
-    for run in instance.running:
-        slots = sum(count for host, count in run.allocation.items() if host in usable)
-        held[run.job.user] += slots
-    for user, slots in held.most_common(1):
-        if slots <= MUCH * total or user == job.user:
-            continue
-        runs = [run for run in instance.running if run.job.user == user]
-        queues = Counter(run.job.queue for run in runs)
-        name = queues.most_common(1)[0][0]
-        # The limit allows every job of the queue.
-        largest = max(other.slots for other in instance.present_jobs if other.queue == name)
-        steps = []
-        for share in (0.75, 0.5, 0.25, 0.125):
-            most = max(largest, round(total * share))
-            back = [run.job.id for run in runs_beyond(runs, name, most)]
-            if most < slots and back:
-                queue = instance.queue(name)
-                limit = line(queue, "UJOB_LIMIT", most, whatif=most, user_slots=most)
-                again = SettingChange(
-                    "command of the administrator",
-                    f"brequeue {' '.join(back)}",
-                    requeued(back),
-                    requeues=tuple(back),
-                )
-                steps.append(joined(limit, again))
-        cause = (
-            f"running jobs of one user, {user}, hold {slots} of the {total} slots it could use; "
-            f"queue {name} has no limit for one user (UJOB_LIMIT)"
-        )
-        if steps:
-            yield Probe("running jobs of one user", cause, tuple(steps))
+    user, slots, total = user_with_most(instance, usable)
+    if user in ("", job.user):
+        return
+    runs = [run for run in instance.running if run.job.user == user]
+    queues = Counter(run.job.queue for run in runs)
+    name = queues.most_common(1)[0][0]
+    # The limit allows every job of the queue.
+    largest = max(other.slots for other in instance.present_jobs if other.queue == name)
+    steps = []
+    for share in (0.75, 0.5, 0.25, 0.125):
+        most = max(largest, round(total * share))
+        back = [run.job.id for run in runs_beyond(runs, name, most)]
+        if most < slots and back:
+            queue = instance.queue(name)
+            limit = line(queue, "UJOB_LIMIT", most, whatif=most, user_slots=most)
+            again = SettingChange(
+                "command of the administrator",
+                f"brequeue {' '.join(back)}",
+                requeued(back),
+                requeues=tuple(back),
+            )
+            steps.append(joined(limit, again))
+    cause = (
+        f"running jobs of one user, {user}, hold {slots} of the {total} slots it could use; "
+        f"queue {name} has no limit for one user (UJOB_LIMIT)"
+    )
+    if steps:
+        yield Probe("running jobs of one user", cause, tuple(steps))
 
 
 def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[RunningJob]:
