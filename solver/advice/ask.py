@@ -605,7 +605,7 @@ def _name(text: str) -> str:
 
 
 def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a reader that also accepts the word for an option left out."""
+    """Return a reader that also accepts the word for "without this option"."""
     return lambda text: None if text == NONE else read(text)
 
 

@@ -161,7 +161,7 @@ class Hindsight:
             future=(),
         )
         left = replace(known, pending=tuple(j for j in known.pending if facts.fate(j) != "removed"))
-        worlds: dict[Step, Instance] = {
+        variants: dict[Step, Instance] = {
             "run times": known,
             "removed": left,
             "submitted later": replace(left, future=self._later_jobs()),
@@ -169,9 +169,9 @@ class Hindsight:
         steps: list[tuple[Step, dict[str, int]]] = []
         simulated: Instance | None = None
         found: dict[str, int] = {}
-        for step, world in worlds.items():
-            if world != simulated:
-                found, simulated = simulated_with(world, self.budget), world
+        for step, variant in variants.items():
+            if variant != simulated:
+                found, simulated = simulated_with(variant, self.budget), variant
             steps.append((step, found))
         return steps
 
@@ -331,7 +331,7 @@ class Explainer:
         return replace(item, why=said[0], sentence=said[1], causes=causes)
 
     def _said(self, item: VerifiedJob, answer: JobOutlook) -> tuple[Why, str] | None:
-        """Return the reason of a job that needs no causes, None for the other jobs."""
+        """Return the reason of a job that needs no causes, else None."""
         error = item.error
         match item.fate:
             case "pending":

@@ -298,7 +298,7 @@ def line(
 
 
 def _present_line(entry: Entry, key: str) -> str:
-    """Return the current line such as ``BACKFILL = N`` or ``no SLOT_RESERVE``, "" for a list."""
+    """Return the current line such as ``BACKFILL = N`` or ``no SLOT_RESERVE``; of a list none."""
     value = plain(entry).get(key)
     if isinstance(value, (dict, list)):
         return ""
