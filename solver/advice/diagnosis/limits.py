@@ -531,7 +531,7 @@ def without_rules(instance: Instance) -> Instance:
     length = longest_limit(instance)
     jobs = instance.present_jobs
     endless = {job.queue for job in jobs if expected_duration(instance, job) is None}
-    plain = without_limits(instance)
+    unlimited = without_limits(instance)
     queues = tuple(
         replace(
             queue,
@@ -542,14 +542,14 @@ def without_rules(instance: Instance) -> Instance:
             active=True,
             run_limit=length if queue.name in endless else queue.run_limit,
         )
-        for queue in plain.queues
+        for queue in unlimited.queues
     )
-    hosts = tuple(replace(host, status="ok") for host in plain.cluster.hosts)
+    hosts = tuple(replace(host, status="ok") for host in unlimited.cluster.hosts)
     return replace(
-        plain,
-        cluster=replace(plain.cluster, hosts=hosts),
+        unlimited,
+        cluster=replace(unlimited.cluster, hosts=hosts),
         queues=queues,
         held=(),
         borrowed=(),
-        params=replace(plain.params, modules=None),
+        params=replace(unlimited.params, modules=None),
     )
