@@ -187,31 +187,14 @@ class Answer(OneLine):
         """
         return {
             **data_of(self, "now origin method"),
-            "line": self._record(self.line),
+            "line": _record(self, self.line),
             **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             **({} if self.elements == 1 else {"array": _array_record(self)}),
-            "alternatives": [self._record(item) for item in self.alternatives],
+            "alternatives": [_record(self, item) for item in self.alternatives],
             **data_of(self, "tried requirement suggestions omissions", self.origin),
             **(data_of(self, "remarks") if self.forecast else {}),
             **({"cut": True} if self.refrained else {}),
         }
-
-    def _record(self, item: Choice) -> dict[str, Any]:
-        answer = item.answer
-        found = {
-            **item.shown,
-            "user": answer.job.user,
-            "changed": dict(item.changed),
-            "start": answer.start,
-            "wait": None if answer.start is None else answer.start - self.now,
-            "finish": answer.finish,
-            **(times_of(item.likely) if self.forecast else {}),
-            "allocation": dict(answer.allocation),
-            "proved": answer.proved,
-            "waits_for": answer.waits_for,
-            **answer.unknown(),
-        }
-        return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest", *TIMES))
 
     def _repr_html_(self) -> str:
         """Return the answer as an HTML table for notebooks, the line first; starts from now."""
@@ -224,6 +207,25 @@ class Answer(OneLine):
         return html_table(
             f"as requested, and alternatives ({self.method})", (*self.options, *_MORE), rows
         )
+
+
+def _record(whole: Answer, item: Choice) -> dict[str, Any]:
+    """Return the options of a choice, and its start."""
+    answer = item.answer
+    found = {
+        **item.shown,
+        "user": answer.job.user,
+        "changed": dict(item.changed),
+        "start": answer.start,
+        "wait": None if answer.start is None else answer.start - whole.now,
+        "finish": answer.finish,
+        **(times_of(item.likely) if whole.forecast else {}),
+        "allocation": dict(answer.allocation),
+        "proved": answer.proved,
+        "waits_for": answer.waits_for,
+        **answer.unknown(),
+    }
+    return with_stamps(found, whole.origin, ("start", "finish", "at_the_earliest", *TIMES))
 
 
 def _array_record(answer: Answer) -> dict[str, Any]:
