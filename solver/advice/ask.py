@@ -35,7 +35,7 @@ from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from ..outlook.outlook import JobOutlook
-from .likely import TIMES, USUAL, Drawing, Forecaster, StartQuantiles, times_of
+from .likely import TIMES, USUAL, Drawing, Forecaster, StartQuantiles, remarks_of, times_of
 from .suggestions import (
     Suggestion,
     Trials,
@@ -300,11 +300,10 @@ def ask(
 
     Earlier jobs keep the starts that the method plans for them; jobs of queues with lower priority
     come after the new job. choices: alternatives to try, in all combinations. explore: search for
-    alternatives. user: submitting user. from_host: submission host, for ``type==local``. method,
-    time_limit, effort, margin, cancel, on_progress: as in :func:`slotwise.explain`. history:
-    finished jobs, or a log of them, for forecast starts. drawing: their settings. script: text of
-    the job script (``bsub < job.lsf``). script_name: its name in messages. Raises InputError for a
-    line that LSF would reject and for an unreadable history.
+    alternatives. user, from_host: submitting user and host. method, time_limit, effort, margin,
+    cancel, on_progress: as in :func:`slotwise.explain`. history: finished jobs, or a log of them,
+    for forecast starts. drawing: their settings. script: text of the job script (``bsub <
+    job.lsf``). script_name: its name in messages. Raises InputError for a bad line or history.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
     submitted = submission_of(instance, line, script, **names)
@@ -336,8 +335,7 @@ def ask(
         array=planned,
         elements=len(jobs),
         forecast=forecaster is not None,
-        remarks=() if forecaster is None else forecaster.remarks,
-        run_by="" if forecaster is None else forecaster.run_by,
+        **remarks_of(forecaster),
     )
 
 

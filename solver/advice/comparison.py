@@ -31,7 +31,7 @@ from ..outlook.outlook import (
 from ..planning import nothing_planned, plan, seconds_after
 from ..scheduler.continuation import CONFIGURED, rules_that_move, simulated_placements
 from .likely import TIMES as LIKELY
-from .likely import USUAL, Drawing, Forecaster, StartQuantiles, times_of
+from .likely import USUAL, Drawing, Forecaster, StartQuantiles, remarks_of, times_of
 from .sentences import configuration_of, outlook_sentences, savings_sentences
 
 #: Fields with the starts of a job by each method: in its plan (`_estimate`), and in a simulation
@@ -517,8 +517,7 @@ def compare(
         moving=_moving(instance, optimal, loop, whole),
         cut=cut or _is_short(likely, instance),
         forecast=likely,
-        remarks=() if forecaster is None else forecaster.remarks,
-        run_by="" if forecaster is None else forecaster.run_by,
+        **remarks_of(forecaster),
     )
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -176,6 +177,13 @@ class Forecaster:
             Drawn(drawing.samples, drawing.seed, workers=drawing.workers, stop=budget.stopped),
             calibration=drawing.calibration,
         )
+
+
+def remarks_of(forecaster: Forecaster | None) -> dict[str, Any]:
+    """Return what an answer says of its forecasts, by field; {} without a history."""
+    return (
+        {} if forecaster is None else {"remarks": forecaster.remarks, "run_by": forecaster.run_by}
+    )
 
 
 def _quantiles(found: Forecasts) -> list[StartQuantiles]:

@@ -35,7 +35,7 @@ from ...problem import PlanningProblem
 from ...resolve import Resolver
 from ...rules.omitted import left_to_the_loop, remarks
 from ...scheduler.continuation import ConfiguredRun, run_as_configured
-from ..likely import USUAL, Drawing, Forecaster
+from ..likely import USUAL, Drawing, Forecaster, remarks_of
 from ..what_if import WhatIfPlanner
 from .limits import limit_probes, without_limits, without_rules
 from .probes import (
@@ -874,7 +874,6 @@ def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations)
         found,
         jobs=tuple(jobs),
         forecast=True,
-        remarks=forecaster.remarks,
-        run_by=forecaster.run_by,
+        **remarks_of(forecaster),
         cut=found.cut or budget.stopped(),
     )
