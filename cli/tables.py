@@ -50,6 +50,8 @@ WIDE, LEAST = 140, 20
 _BLANK = "\N{NO-BREAK SPACE}"
 #: Blanks within a duration or a date with its time.
 _PARTS = re.compile(r"(?<=\d[dhm]) (?=\d+[hms]\b)|(?<=\d-\d\d) (?=\d\d:)")
+#: Begin of the later lines of a card.
+_LATER = "    "
 #: Characters at both ends of a table.
 _EDGES = 2
 
@@ -331,8 +333,7 @@ def _cards(
 
     found: list[RenderableType] = []
     for row in rows:
-        name, *lines = _card(columns, row, width)
-        text = Text("\n".join([name, *lines]))
+        text = Text("\n".join(_card(columns, row, width)))
         text.stylize(f"bold {COLOURS[row.state]}".strip(), 0, len(row.cells[0].split("\n")[0]))
         found.append(text)
     return found
@@ -349,11 +350,12 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
             alone = column is columns[0] or not label or held in column.bare
             pair = held if alone else f"{label} {held}"
             # A label is not parted from its value, unless one line cannot hold both.
-            glued = not column.line and len(pair) <= width
+            room = width if column is columns[0] else width - len(_LATER)
+            glued = not column.line and len(pair) <= room
             lines.setdefault(column.line, []).append(pair.replace(" ", _BLANK) if glued else pair)
     texts = []
     for line, parts in sorted(lines.items()):
-        text = filled("  ".join(parts), width, "    " if line else "", "    ")
+        text = filled("  ".join(parts), width, _LATER if line else "", _LATER)
         texts += text.split("\n")
     return texts
 
