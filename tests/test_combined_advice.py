@@ -195,7 +195,7 @@ def test_explanations_agree_with_the_enumerator(block: int) -> None:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("seed", some([67, 79, 140, 180, 266, 2296, 2488, 28, 382], 4))
+@pytest.mark.parametrize("seed", some([67, 79, 180, 266, 2296, 2488, 28, 382, 140], 4))
 def test_explanations_that_were_wrong_once(seed: int) -> None:
     """Limits, windows, jobs together, exclusive ones, terms, units, reservations, first hosts."""
     explained(seed)

@@ -286,7 +286,7 @@ def with_begins(seed: int) -> Instance:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("seed", some(range(300, 500), 3))
+@pytest.mark.parametrize("seed", some(range(300, 500), 2))
 def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
     """explain, ask and each suggestion against a plan made anew, with -b forced."""
     instance = with_begins(seed)

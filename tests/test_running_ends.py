@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from sampling import pairwise
 from slotwise.cli.main import app
 from slotwise.model.formats import dump_json
 from typer.testing import CliRunner
@@ -241,22 +242,25 @@ pending: [{{id: 1, queue: q, slots: 1, run_limit: 1h{after}}}]
 
 
 @pytest.mark.behaviour("TBR-19")
-@pytest.mark.parametrize("end", ["run_limit: 3h", "finish: 2h", "run_limit: 3h, deadline: 3h"])
-@pytest.mark.parametrize("after", ["", ", dependency: done(9)", ", dependency: ended(9)"])
 @pytest.mark.parametrize(
-    ("window", "hours"),
-    [
-        ('"8:00-18:00"', 16),
-        ('"8:00-18:00", IGNORE_DEADLINE: Y', 16),
-        ('"8:00-16:00"', 17),
-        ('"18:30-18:45"', 7 * 24 + 1.75),
-        ('"8:00-20:00"', 2),
-    ],
+    ("of", "after", "end"),
+    pairwise(
+        [
+            ('"8:00-18:00"', 16),
+            ('"8:00-18:00", IGNORE_DEADLINE: Y', 16),
+            ('"8:00-16:00"', 17),
+            ('"18:30-18:45"', 7 * 24 + 1.75),
+            ('"8:00-20:00"', 2),
+        ],
+        ["", ", dependency: done(9)", ", dependency: ended(9)"],
+        ["run_limit: 3h", "finish: 2h", "run_limit: 3h, deadline: 3h"],
+    ),
 )
 def test_a_run_window_suspends_a_running_job_in_plan_and_loop(
-    window: str, hours: float, after: str, end: str
+    of: tuple[str, float], after: str, end: str
 ) -> None:
     """The plan let the job run on at night; the loop did too where only a condition waits."""
+    window, hours = of
     late = "deadline" in end and hours > 3
     text = SUSPENDED.format(window=window, end=end, after=after, slots=2 if after else 1)
     row = sw.outlook(sw.loads(text))["1"]

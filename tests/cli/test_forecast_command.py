@@ -198,13 +198,12 @@ def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
     text = _run("backtest", log, *options).stdout
     for word in ("by limits", "last two", "history", "forecast", "calibrated", "stated", "size"):
         assert word in text
-    rows = list(
-        csv.DictReader(io.StringIO(_run("backtest", log, *options, "--format", "csv").stdout))
-    )
-    assert [row["estimator"] for row in rows[:2]] == ["by limits", "last two"]
     records, picture = tmp_path / "jobs.csv", tmp_path / "r.svg"
-    found = _run("backtest", log, *options, "--jobs", records, "--picture", picture)
+    drawn = ("--jobs", records, "--picture", picture)
+    found = _run("backtest", log, *options, "--format", "csv", *drawn)
     assert found.exit_code == 0, found.output
+    rows = list(csv.DictReader(io.StringIO(found.stdout)))
+    assert [row["estimator"] for row in rows[:2]] == ["by limits", "last two"]
     jobs = list(csv.DictReader(records.open()))
     assert len(jobs) == 12
     errors = [abs(int(job["p50"]) - int(job["wait"])) for job in jobs]

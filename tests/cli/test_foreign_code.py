@@ -187,7 +187,7 @@ def test_no_entry_of_the_python_path_is_the_current_folder(
     _left_to_python(folder)
     done = _run_in(
         trap,
-        [*STARTS[start], "solve", "--example", "headline"],
+        [*STARTS[start], "check", "--example", "headline"],
         os.environ | {"PYTHONPATH": python_path.replace("HERE", str(folder))},
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -16,9 +16,9 @@ from slotwise.cli.tables import Column, ListingRow, rendered
 from typer.testing import CliRunner
 
 WIDTHS = range(40, 201)
-#: Widths at which each command is run anew; at the others what it showed is drawn anew.
-RUN_AT = (40, 110)
-WIDE = 500
+#: With the least one the widths at which each command is run anew; at the others what it showed is
+#: drawn anew.
+MIDDLE, WIDE = 110, 500
 QUEUE = str(sw.example("kth-sp2-queue-10"))
 HEADLINE = str(sw.example("headline"))
 #: Runs of every command that prints a listing; words in capitals are inputs.
@@ -141,10 +141,11 @@ def test_no_width_loses_a_word(
 ) -> None:
     drawn, titles = shown
     words = [given_words(word) for word in words]
-    whole = _words(_printed(words, WIDE))
+    wide = _printed(words, WIDE)
+    whole = _words(wide)
     narrow = _printed(words, WIDTHS[0])  # a table of LSF's kind at 500 may be cards here
     if words[0] in OF_ONE_WIDTH:
-        assert narrow.split() == _printed(words, WIDE).split()
+        assert narrow.split() == wide.split()
         assert not drawn
         return
     pieces = list(drawn)
@@ -154,9 +155,9 @@ def test_no_width_loses_a_word(
         for width in WIDTHS[number % 3 :: 3]:
             lost = wanted - _words(piece(width))
             assert {*lost} <= titles, (width, lost)
-    for width in RUN_AT:
-        lost = whole - _words(_printed(words, width))
-        assert {*lost} <= titles, (width, lost)
+    for shown_text in (narrow, _printed(words, MIDDLE)):
+        lost = whole - _words(shown_text)
+        assert {*lost} <= titles, lost
 
 
 _CELL = st.lists(st.text("ab0*[]-", min_size=1, max_size=90), max_size=4).map(" ".join)

@@ -355,7 +355,7 @@ def saturate(
 def test_ten_queues_of_ten_percent_settle_at_two_slots_each():
     """21 slots: the first seven get 3 each; as their jobs end all ten run, 2 each and one 3."""
     history, used = saturate(
-        {f"q{i}": 10 for i in range(10)}, (7, 7, 7), lambda _, rng: rng.randint(200, 400), hours=3
+        {f"q{i}": 10 for i in range(10)}, (7, 7, 7), lambda _, rng: rng.randint(200, 400), hours=2
     )
     assert history[0] == (3,) * 7 + (0,) * 3
     assert {sum(row) for row in history} == {21}
@@ -369,14 +369,14 @@ def test_ten_queues_of_ten_percent_settle_at_two_slots_each():
 def test_shares_hold_on_average(long_jobs):
     """50, 30, 20 of 15 slots, without and with jobs seven times as long in one queue.
 
-    8, 5, 2 at first, as priority rounds; over twelve hours within 1 % of the shares.
+    8, 5, 2 at first, as priority rounds; over six hours within 1 % of the shares.
     """
 
     def run_time(queue: str, rng: random.Random) -> int:
         return int(rng.uniform(0.5, 1.5) * (2000 if queue == long_jobs else 300))
 
     shares = {"a": 50, "b": 30, "c": 20}
-    history, used = saturate(shares, (5, 5, 5), run_time, hours=14, warm=360)
+    history, used = saturate(shares, (5, 5, 5), run_time, hours=8, warm=360)
     assert set(history[:90]) == {(8, 5, 2)}
     assert {sum(row) for row in history} == {15}
     assert all(

@@ -6,26 +6,15 @@ from dataclasses import replace
 
 import pytest
 from forecast_lab import cluster, coming_of, past_jobs, site_history
+from long_ways import every_cycle, looks
 from sampling import pairwise, some
 from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
-from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.forecast import starts_at_limits
 from slotwise.solver.forecast.of_instance import HostsWorld, forecast, hosts_world
-from slotwise.solver.scheduler import cycle as cycle_module
-from slotwise.solver.scheduler.cycle import Cycle
 from slotwise.solver.scheduler.simulation import Session
 
 CYCLE = 60
 LONG = CYCLE * 10**6
-
-
-def look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every cycle is due, and all who wait are looked at and tried in each of them."""
-    whole = Cycle.skip_if_idle
-    monkeypatch.setattr(Cycle, "is_skipped", property(lambda cycle: False))
-    monkeypatch.setattr(
-        Cycle, "skip_if_idle", lambda cycle, unstartable, only_submissions: whole(cycle, set())
-    )
 
 
 @pytest.mark.parametrize(("seed", "fair"), some(pairwise(range(4), [False, True]), 2))
@@ -35,7 +24,7 @@ def test_what_is_left_out_changes_no_start(
     instance = cluster(seed, fair=fair)
     history = site_history(instance)
     found = forecast(instance, history, samples=6)
-    look_at_everything(monkeypatch)
+    every_cycle(monkeypatch)
     again = forecast(instance, history, samples=6)
     assert found.samples.tolist() == again.samples.tolist()
     assert found.by_limits.tolist() == again.by_limits.tolist()
@@ -75,19 +64,11 @@ def test_the_steps_do_not_grow_with_the_length_of_times(
 def test_of_those_that_wait_each_is_looked_at_once(
     fair: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_at: list[int] = []
-    look = cycle_module.can_any_start
-
-    def counted(state, among, unstartable) -> bool:  # type: ignore[no-untyped-def]
-        jobs = list(among)
-        looked_at.append(len(jobs))
-        return look(state, jobs, unstartable)
-
-    monkeypatch.setattr(cycle_module, "can_any_start", counted)
+    looked_at = looks(monkeypatch)
     world = full(LONG, fair=fair)
     coming = coming_of(*((CYCLE * n, 10, 60, 1) for n in range(1, 101)))
     coming = replace(coming, row=coming.row * 0)
     assert world.starts(world.jobs.limit, coming).tolist() == [LONG]
     # Two waited when the host was full, then each newcomer alone, then all when it was free.
     assert sum(looked_at) <= 2 + 100 + 101
-    assert world.starts(world.jobs.limit, NOBODY).tolist() == [LONG]
+    assert world.starts(world.jobs.limit, coming_of()).tolist() == [LONG]

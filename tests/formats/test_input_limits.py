@@ -100,8 +100,8 @@ def test_all_names_that_a_few_lines_may_stand_for_take_less_than_300_megabytes(l
 
 
 def test_keys_given_twice_take_little_memory() -> None:
-    says = refusal(lambda: loads("a:\n" * 8_000), megabytes=8)
-    assert says == "line 8000: a: the key 'a' is given twice, first in line 1: keep one"
+    says = refusal(lambda: loads("a:\n" * 4_000), megabytes=4)
+    assert says == "line 4000: a: the key 'a' is given twice, first in line 1: keep one"
 
 
 def test_queues_are_checked_in_one_pass() -> None:
@@ -188,8 +188,8 @@ def test_long_texts_are_read_in_linear_time_or_refused(
     assert time.process_time() - begun < 5
 
 
-def test_ten_megabytes_of_brackets_are_refused_in_a_short_line() -> None:
-    many = "(" * 10**7
+def test_megabytes_of_brackets_are_refused_in_a_short_line() -> None:
+    many = "(" * (4 * 10**6)
     for document in (
         ONE + f"pending:\n  - {{id: 1, res_req: '{many}'}}\n",
         HEAD + f"  - {{name: '{many}', slots: 1}}\n",
@@ -220,7 +220,7 @@ def test_very_many_bad_entries_show_the_first_and_a_count(entry: str) -> None:
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     packed = tmp_path / "lsb.acct.gz"
-    packed.write_bytes(gzip.compress(b"0" * 2_500_000))
+    packed.write_bytes(gzip.compress(b"0" * 1_200_000))
     for read in (read_acct, read_swf):
         assert "raise --max-line" in refusal(lambda read=read: read(packed))
     packed.write_bytes(gzip.compress(b"\n" * 300_000))

@@ -12,12 +12,10 @@ import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from long_ways import searches
 from slotwise import ComputeUnit, StartAnswer
 from slotwise.model.generate import generate
-from slotwise.solver.scheduler.cycle_state import CycleState
-from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.next_cycle import NextCycle, plan_of
-from slotwise.solver.scheduler.reserving import TimeBased
 
 QUEUES = [sw.Queue("q", priority=10, backfill=True), sw.Queue("low", priority=5)]
 
@@ -517,16 +515,9 @@ def test_a_question_behind_all_others_takes_one_search(monkeypatch: pytest.Monke
     )
     planner = sw.Planner(instance, "time-based")
     assert [item.start for item in planner.plan()] == [0, 600]
-    searches: list[str] = []
-    reserve = TimeBased.reserve
-
-    def counted(self: TimeBased, cycle: CycleState, state: JobState, closed: Any) -> Any:
-        searches.append(state.job.id)
-        return reserve(self, cycle, state, closed)
-
-    monkeypatch.setattr(TimeBased, "reserve", counted)
+    searched = searches(monkeypatch)
     assert planner.ask(job("asked", 2, 60, "low")).start == 660
-    assert searches == ["asked"]
+    assert searched == ["asked"]
 
 
 @pytest.mark.behaviour("RSV-01")

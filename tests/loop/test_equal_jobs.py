@@ -6,10 +6,9 @@ import random
 from dataclasses import asdict
 
 import pytest
+from long_ways import every_attempt
 from sampling import pairwise, some
 from slotwise import Cluster, Host, Instance, Job, Params, Queue
-from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
-from slotwise.solver.scheduler.cycle_state import CycleState
 from slotwise.solver.scheduler.simulation import simulate
 
 
@@ -45,13 +44,6 @@ def crowded(seed: int, *, fairshare: bool) -> Instance:
     return Instance(Cluster(hosts), queues, future=future, params=Params(mbd_sleep_time=60))
 
 
-class Forgetful(set[int]):
-    """A set that nothing gets into."""
-
-    def add(self, element: int) -> None:
-        """Forget it."""
-
-
 @pytest.mark.parametrize(
     ("seed", "fairshare", "method"),
     some(pairwise(range(2), [False, True], ["greedy", "time-based"]), 2),
@@ -61,18 +53,7 @@ def test_trying_each_one_gives_the_same(
 ) -> None:
     instance = crowded(seed, fairshare=fairshare)
     short = simulate(instance, reservation=method, keep_log=True)
-
-    begin = CycleState.begin
-
-    def forgetting(cycle: CycleState) -> None:
-        cycle.progress.unreservable_kinds = Forgetful()
-        begin(cycle)
-
-    monkeypatch.setattr(CycleState, "begin", forgetting)
-    monkeypatch.setattr(WaitingJobs, "any_but", lambda *_: True)
-    monkeypatch.setattr(
-        "slotwise.solver.scheduler.backfill._FailedBackfills.record_failure", lambda *_: None
-    )
+    every_attempt(monkeypatch)
     whole = simulate(instance, reservation=method, keep_log=True)
     assert [asdict(job) for job in short.jobs] == [asdict(job) for job in whole.jobs]
     assert short.log == whole.log

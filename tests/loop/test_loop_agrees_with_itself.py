@@ -12,10 +12,10 @@ from random import Random
 
 import pytest
 from combined_loop import changes_of, workload
+from long_ways import every_turn
 from sampling import pairwise, some
 from slotwise import Change, Instance
 from slotwise.solver.scheduler.checkpoints import load, save
-from slotwise.solver.scheduler.cycle import Cycle
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session, simulate
 from slotwise.solver.validate import validate_schedule
@@ -52,7 +52,7 @@ def _agrees(
         run = partial(simulate, site, reservation=method, until=until, changes=changes)
         idle = run(skip_idle=False).starts
         with monkeypatch.context() as patched:
-            patched.setattr(Cycle, "_is_queue_exhausted", lambda _cycle: False)
+            every_turn(patched)
             whole = run().starts
         return {"resumed": resumed, "idle cycles": idle, "whole walks": whole}
 

@@ -7,7 +7,6 @@ import random
 import pytest
 from sampling import pairwise, some
 from slotwise import Cluster, Host, Instance, Job, Params, Queue
-from slotwise.solver.scheduler.cycle import Cycle
 from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE = 60
@@ -53,19 +52,3 @@ def test_whole_cycles_say_the_same(seed: int, method: str) -> None:
     assert list(lean.jobs) == list(whole.jobs)
     by_time = {entry["time"]: entry for entry in whole.log}
     assert [by_time[entry["time"]] for entry in lean.log] == list(lean.log)
-
-
-def turns(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many turns jobs have in a simulation."""
-    had = 0
-    decide = Cycle.decide
-
-    def counting(*given: object) -> object:
-        nonlocal had
-        had += 1
-        return decide(*given)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Cycle, "decide", counting)
-        simulate(instance, reservation="none", until=100 * MINUTE)
-    return had

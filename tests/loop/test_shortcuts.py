@@ -6,61 +6,12 @@ from typing import get_args
 
 import pytest
 from combined_loop import changes_of, workload
+from long_ways import nothing_remembered, of_many_hosts
 from sampling import some
 from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
-from slotwise.solver.availability import profile, running_profile
-from slotwise.solver.availability.resources import SLOTS, Amounts
-from slotwise.solver.availability.running_profile import Residual
-from slotwise.solver.placement import single, supply
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import backfill, cycle, cycle_state, reserved_profile
-from slotwise.solver.scheduler.cycle_reservations import JobReservation
-from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.simulation import simulate
-
-
-def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is kept up to date or remembered: profiles, repeated cycles, cycles left out."""
-    future = reserved_profile.PlannedProfiles
-    monkeypatch.setattr(future, "add", lambda self, *_: self.invalidate())
-    monkeypatch.setattr(future, "add_reservation", lambda self, *_: self.invalidate())
-    monkeypatch.setattr(cycle_state.RepeatedCycle, "previous_start", lambda *_: None)
-    monkeypatch.setattr(cycle, "can_any_start", lambda *_: True)
-    monkeypatch.setattr(cycle, "is_last_cycle_valid", lambda *_: False)
-    monkeypatch.setattr(cycle_state, "BackfillRows", OneByOne)
-    of_many_hosts(monkeypatch, 1 << 30)
-
-
-def of_many_hosts(monkeypatch: pytest.MonkeyPatch, more_than: int = 0) -> None:
-    """What pays with many hosts or pending jobs is done with more than so many."""
-    for module in (profile, supply, running_profile, cycle_state):
-        monkeypatch.setattr(module, "FEW_HOSTS", more_than)
-    monkeypatch.setattr(single, "_FIRST_HOSTS", more_than)
-    for module in (cycle, backfill):
-        monkeypatch.setattr(module, "FEW_PENDING", more_than)
-
-
-class OneByOne:
-    """What reservations keep from backfill jobs, added up anew for each job."""
-
-    def __init__(
-        self, reservations: list[JobReservation], residual: Residual, places: set[int]
-    ) -> None:
-        self.reservations, self.residual, self.places = list(reservations), residual, places
-
-    def held(self, state: JobState | None, until: int) -> Amounts:
-        found, table = Amounts(), self.residual.table
-        for item in self.reservations:
-            if item.state is state:
-                continue
-            lent = item.estimate is not None and item.estimate >= until
-            for index, amounts in () if lent else item.on_hosts(table):
-                if index != SLOTS or item.state.number not in self.places:
-                    found.add_hosts(index, amounts, self.residual.hosts)
-            for index, total in item.in_pools(table):
-                found.add_pool(index, total)
-        return found
 
 
 def starts(found: Plan) -> list[tuple[str, int | None, int | None, dict[str, int]]]:
@@ -90,7 +41,7 @@ def test_every_start_is_the_same_without_shortcuts(
     methods = [name for name in get_args(Reservation) if name != "optimal"]
     runs = [dict(simulate(instance, reservation=name).starts) for name in methods]
     assert any(start for run in runs for start in run.values())
-    switch_off(monkeypatch)
+    nothing_remembered(monkeypatch)
     assert [starts(plan(instance, method)) for method in ("greedy", "time-based")] == plans
     assert [dict(simulate(instance, reservation=name).starts) for name in methods] == runs
 
@@ -104,7 +55,7 @@ def test_a_crowded_site_backfills_and_gathers_memory_the_same(
     of_many_hosts(monkeypatch)
     quick = simulate(instance, reservation="greedy", until="2h", keep_log=True)
     assert any("backfilled" in record for record in quick.log)
-    switch_off(monkeypatch)
+    nothing_remembered(monkeypatch)
     slow = simulate(instance, reservation="greedy", until="2h", keep_log=True)
     assert (dict(slow.starts), slow.log) == (dict(quick.starts), quick.log)
 

@@ -148,7 +148,7 @@ def _seconds(value: object) -> object:
 
 def test_a_job_is_the_same_in_every_form() -> None:
     calendar = PrintedTimes(NOW)
-    for seed in range(200):
+    for seed in range(80):
         draw = Random(seed)
         jobs = [_job(draw, n) for n in range(1, 4)]
         long = "".join(map(_long_job, jobs))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from judging import host, job, problem, running
-from sampling import some
+from sampling import pairwise, some
 from slotwise import Instance, Job, Limit, Queue, Scope, User, UserGroup
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate_schedule
@@ -142,23 +142,24 @@ def test_slots_per_processor_without_per_host_is_ignored() -> None:
 
 
 @pytest.mark.behaviour("TBR-10")
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
 @pytest.mark.parametrize(
-    ("kind", "field"), [("apps", "application"), ("lic_projects", "license_project")]
-)
-@pytest.mark.parametrize(
-    ("scope", "starts"),
-    [
-        (Scope(("a",)), (0, 100, 0, 0)),
-        (Scope(("a", "b")), (0, 100, 200, 0)),
-        (Scope(("all",), excluded=("b",)), (0, 100, 0, 0)),
-        (EACH, (0, 100, 0, 0)),
-    ],
+    ("method", "of", "scoped"),
+    pairwise(
+        ["greedy", "time-based", "optimal", "milp"],
+        [("apps", "application"), ("lic_projects", "license_project")],
+        [
+            (Scope(("a",)), (0, 100, 0, 0)),
+            (Scope(("a", "b")), (0, 100, 200, 0)),
+            (Scope(("all",), excluded=("b",)), (0, 100, 0, 0)),
+            (EACH, (0, 100, 0, 0)),
+        ],
+    ),
 )
 def test_limits_of_application_profiles_and_licence_projects(
-    method: Any, scope: Scope, starts: tuple[int, ...], kind: str, field: str
+    method: Any, of: tuple[str, str], scoped: tuple[Scope, tuple[int, ...]]
 ) -> None:
     """APPS counts the profiles together, PER_APP each; jobs without a profile never count."""
+    (kind, field), (scope, starts) = of, scoped
     named: list[dict[str, Any]] = [{field: name} for name in ("a", "a", "b", "")]
     scopes: dict[str, Any] = {kind: scope}
     jobs = [replace(job(f"{n}", 2), **of) for n, of in enumerate(named)]

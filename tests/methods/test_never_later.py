@@ -78,7 +78,7 @@ def never_later(instance: sw.Instance, option: str) -> None:
 
 
 @pytest.mark.behaviour("TBR-18")
-@pytest.mark.parametrize(("seed", "option"), some(product(range(300), OPTIONS), 40))
+@pytest.mark.parametrize(("seed", "option"), some(product(range(300), OPTIONS), 25))
 def test_no_option_makes_a_job_later_than_time_based(seed: int, option: str) -> None:
     never_later(drawn(seed), option)
 

@@ -7,11 +7,11 @@ from collections.abc import Hashable
 
 import pytest
 import slotwise as sw
+from long_ways import new_tables, tables_served
 from paired_features import case, features_of
 from sampling import some
 from slotwise.model.generate import generate
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.scheduler.job_state import ShapeTable
 
 #: Cases in which a time-based plan names an omission and no time differs between the instances.
 SHARED = (0, 3, 5, 8, 9, 16, 23, 25, 43, 57)
@@ -20,17 +20,10 @@ SHARED = (0, 3, 5, 8, 9, 16, 23, 25, 43, 57)
 @pytest.mark.parametrize("seed", some(SHARED, 3))
 def test_the_plan_is_that_with_a_new_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = case(features_of(seed), seed).instance
-    served: list[bool] = []
-    serves = ShapeTable.serves
-
-    def seen(self: ShapeTable, *of: object) -> bool:
-        served.append(serves(self, *of))  # type: ignore[arg-type]
-        return served[-1]
-
-    monkeypatch.setattr(ShapeTable, "serves", seen)
+    served = tables_served(monkeypatch)
     plan = sw.plan(instance, "time-based")
     assert any(served)
-    monkeypatch.setattr(ShapeTable, "serves", lambda *_: False)
+    new_tables(monkeypatch)
     assert sw.plan(instance, "time-based") == plan
 
 
@@ -49,6 +42,6 @@ def test_running_jobs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     sw.plan(instance, "time-based")
     shared = counts.total()
     counts.clear()
-    monkeypatch.setattr(ShapeTable, "serves", lambda *_: False)
+    new_tables(monkeypatch)
     sw.plan(instance, "time-based")
     assert counts.total() >= shared + len(running)

@@ -24,7 +24,10 @@ def check(name: str, methods: tuple[str, ...], **options: float) -> dict[str, sw
     return plans
 
 
-@pytest.mark.parametrize("name", SMALL)
+#: The example with every feature takes long; the pages of docs plan it too.
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n == "site" else []) for n in SMALL]
+)
 def test_every_method_gives_a_valid_plan_and_the_optimum_is_proved(name: str) -> None:
     plans = check(name, ("greedy", "time-based", "optimal"), effort=10)
     best = plans["optimal"]

@@ -52,7 +52,7 @@ every_exact_method = pytest.mark.parametrize(("method", "objective"), _marked(EX
 
 def answer(instance: Instance, method: str, objective: str) -> Plan:
     """The plan of one method, which the judge finds valid."""
-    found = solve(instance, method, objective=objective, effort=20)
+    found = solve(instance, method, objective=objective, effort=5)
     assert validate(instance, found, as_lsf=method == "time-based") == []
     return found
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError, SlotwiseError
 from typer.testing import CliRunner
@@ -38,7 +39,7 @@ def answer(address: str) -> dict[str, object]:
         return record
 
 
-@pytest.mark.parametrize("numbers", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+@pytest.mark.parametrize("numbers", some([[signal.SIGINT] * 2, [signal.SIGTERM]], 1))
 def test_a_signal_ends_it_with_streams_open(numbers: list[signal.Signals]) -> None:
     process, address = begun("--example", "joint-wins")
     for _ in range(200):
@@ -160,11 +161,14 @@ def test_mistakes_are_told_before_it_starts(
 
 @pytest.mark.parametrize(
     ("words", "package"),
-    [
-        ("serve --example headline", "uvicorn"),
-        ("score STORE", "sqlalchemy"),
-        ("forecast --example headline --history LOG --calibration STORE", "sqlalchemy"),
-    ],
+    some(
+        [
+            ("serve --example headline", "uvicorn"),
+            ("score STORE", "sqlalchemy"),
+            ("forecast --example headline --history LOG --calibration STORE", "sqlalchemy"),
+        ],
+        2,
+    ),
 )
 def test_without_the_extra_a_command_says_what_to_install(
     tmp_path: Path, words: str, package: str

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
+from sampling import pairwise
 
 from tests.slurm.test_import import instance_of
 
@@ -186,26 +187,29 @@ def test_gpus_in_use_by_no_known_job_take_the_proof(
     assert (plan["1"].start, plan["1"].proved) == (0, proved)
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-@pytest.mark.parametrize("kind", ["shard", "mps"])
 @pytest.mark.parametrize(
-    ("held", "waits", "start"),
-    [
-        ("{}=8", "gpu:1", 1800),
-        ("{}=1", "gpu:2", 1800),
-        ("{}=4", "gpu:1", 0),
-        ("gpu=2", "{}:1", 1800),
-        ("gpu=1", "{}:5", 1800),
-        ("gpu=1", "{}:4", 0),
-        ("gpu=1,gres/{}=1", "gpu:1", 1800),
-    ],
+    ("of", "kind", "form"),
+    pairwise(
+        [
+            ("{}=8", "gpu:1", 1800),
+            ("{}=1", "gpu:2", 1800),
+            ("{}=4", "gpu:1", 0),
+            ("gpu=2", "{}:1", 1800),
+            ("gpu=1", "{}:5", 1800),
+            ("gpu=1", "{}:4", 0),
+            ("gpu=1,gres/{}=1", "gpu:1", 1800),
+        ],
+        ["shard", "mps"],
+        ["text", "json"],
+    ),
 )
 def test_gpus_and_parts_of_them_are_one_amount(
-    held: str, waits: str, start: int, kind: str, form: str
+    of: tuple[str, str, int], kind: str, form: str
 ) -> None:
     """Two GPUs of 4 parts; a whole GPU takes its parts. Which device has a part is not known, so
     that nothing of it is proved; the ask box has the amounts too.
     """
+    held, waits, start = of
     held, waits = held.format(kind), waits.format(kind)
     texts = {**TEXTS, "nodes.txt": TEXTS["nodes.txt"].replace("a100:2", f"a100:2,{kind}:8")}
     texts["jobs.txt"] = f"{HELD}AllocTRES=cpu=1,gres/{held}\n" + TEXTS["jobs.txt"].splitlines()[

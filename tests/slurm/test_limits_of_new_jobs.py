@@ -417,8 +417,14 @@ MEMORY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("setting", "within", "beyond"), MEMORY)
-@pytest.mark.parametrize("of", ["partition cpu", "the cluster"])
+@pytest.mark.parametrize(
+    ("setting", "within", "beyond", "of"),
+    [
+        pytest.param(*case, of, marks=[] if at % 2 == turn else [pytest.mark.slow])
+        for at, case in enumerate(MEMORY)
+        for turn, of in enumerate(["partition cpu", "the cluster"])
+    ],
+)
 def test_memory_beyond_the_maximum_is_not_proved(
     tmp_path: Path, setting: str, within: list[str], beyond: list[str], of: str
 ) -> None:

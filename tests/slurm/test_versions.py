@@ -93,7 +93,7 @@ def different(queue: str, problem: sw.Instance) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("queue", sorted(archive()))
+@pytest.mark.parametrize("queue", some(sorted(archive()), 20))
 def test_the_printed_starts_and_nodes(queue: str) -> None:
     """Queues of make live differed: a job with GPUs took the tightest node, nodes tested at a later
     time counted with the CPUs of tasks, licences short now were planned beside a reservation,
@@ -111,7 +111,7 @@ def test_the_printed_starts_and_nodes(queue: str) -> None:
     ("queue", "form"),
     some(
         [(queue, path.partition("/")[0]) for queue, texts in sorted(archive().items())
-         for path in texts if "json" in path], 12
+         for path in texts if "json" in path], 7
     ),
 )  # fmt: skip
 def test_json_has_the_starts_and_the_proofs_of_the_text(queue: str, form: str) -> None:
