@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 from fairshare.lab import Lab
-from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob, UserGroup
-from slotwise.model.formats.text import user_shares
+from slotwise import (
+    Cluster,
+    Host,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    UserGroup,
+    from_document,
+)
 from slotwise.solver.fairshare.accounts import Consumption, Factors, dynamic_priority
 from slotwise.solver.fairshare.dispatch_order import order_policy
 
@@ -19,6 +28,13 @@ CYCLE = 2
 CPU = {"f4": 3.02}
 #: The run time that the recorded scheduler knows of a job until its next report, far off.
 REPORTED = 2
+
+
+def user_shares(text: str) -> tuple[tuple[str, int], ...]:
+    """The shares of a queue with this FAIRSHARE."""
+    site = {"format": "slotwise/1", "hosts": [{"name": "h", "slots": 1}], "queues": [{"name": "q"}]}
+    site["queues"][0]["FAIRSHARE"] = text
+    return from_document(site).queues[0].user_shares
 
 
 def instance_of(case) -> Instance:

@@ -20,10 +20,13 @@ from slotwise import (
     RunningJob,
     Scope,
     UserGroup,
+    dump,
+    from_document,
     load,
     loads,
+    to_document,
 )
-from slotwise.model.share_rules import share_problems, share_warnings
+from slotwise.model.formats import loads_with_warnings
 from slotwise.model.shares import Groups, partition_hosts, share_tree
 
 ALL = (("default", 1),)
@@ -34,11 +37,16 @@ def instance(*queues: Queue, **fields) -> Instance:
 
 
 def messages(problem: Instance) -> list[str]:
-    return [str(found) for found in share_problems(problem)]
+    try:
+        from_document(to_document(problem))
+    except InputError as error:
+        return [f"{found.path}: {found.message}" for found in error.problems]
+    return []
 
 
 def warnings(problem: Instance) -> list[str]:
-    return [str(found) for found in share_warnings(problem)]
+    warned = loads_with_warnings(dump(problem))[1]
+    return [f"{found.path}: {found.message}" for found in warned]
 
 
 def only(problem: Instance) -> str:
@@ -151,7 +159,7 @@ def test_a_queue_is_in_one_set():
     problem = instance(
         Queue("normal", 1, user_shares=ALL, fairshare_queues=("short",)),
         Queue("short", 2),
-        Queue("priority", 5, user_shares=ALL, fairshare_queues=("night", "normal", "nigth")),
+        Queue("priority", 5, user_shares=ALL, fairshare_queues=("night", "normal")),
         Queue("night", 6),
         Queue("bare", 9, fairshare_queues=("last",)),
         Queue("last", 9),
@@ -181,8 +189,7 @@ def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning():
 @pytest.mark.behaviour("FSH-01", "FSH-10", "CFG-02")
 def test_lists_of_shares():
     problem = instance(
-        Queue("empty", user_shares=()),
-        Queue("both", user_shares=(("default", 1), ("others", 2), ("grp@", 1), ("ann", 0))),
+        Queue("both", user_shares=(("default", 1), ("others", 2), ("grp@", 1))),
         groups=(
             UserGroup("outer", ("inner", "x"), (("inner", 1), ("y", 1))),
             UserGroup("inner", ("a", "b")),
@@ -194,10 +201,15 @@ def test_lists_of_shares():
         "member",
         "user_groups[0].USER_SHARES: 'y' is not a member of the group",
         "user_groups[2]: user group 'inner' is defined twice: define each group once",
-        "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs a share assignment "
-        "such as [default,1]",
-        "queues[1].FAIRSHARE: 'ann' has 0 shares: number_shares must be a positive integer",
-        "queues[1].FAIRSHARE: 'default' and 'others' both denote the remaining users: keep one",
+        "queues[0].FAIRSHARE: 'default' and 'others' both denote the remaining users: keep one",
+    ]
+    empty = Queue("empty", user_shares=())
+    with pytest.raises(InputError) as caught:
+        sw.check(instance(empty, Queue("none", user_shares=(("ann", 0),))))
+    assert [str(found) for found in caught.value.problems] == [
+        "queues[0].user_shares: FAIRSHARE of queue empty needs a share assignment such as "
+        "[default,1]",
+        "queues[1].user_shares: the shares of ann must be a whole number of 1 or more, not 0",
     ]
 
 
@@ -226,7 +238,7 @@ def test_groups_within_groups_are_followed_to_any_depth():
         groups=tuple(nested),
         pending=(Job("1", user="u", queue="q"),),
     )
-    assert share_problems(problem) == []
+    assert messages(problem) == []
     trees = (
         UserGroup("g0", ("u",), (("u", 1),)),
         *(UserGroup(f"g{i}", (f"g{i - 1}",), ((f"g{i - 1}", 1),)) for i in range(1, count)),

@@ -133,7 +133,7 @@ def assert_same_outlook(mine: StartAnswer, there: StartAnswer) -> None:
 
 
 @pytest.mark.parametrize("method", ["time-based", "greedy"])
-@examples(60)
+@examples(40)
 @given(instance=beginnings(), data=st.data())
 def test_a_life_of_events_gives_the_plans_from_nothing(
     method: sw.Method, instance: sw.Instance, data: st.DataObject

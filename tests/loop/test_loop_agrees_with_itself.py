@@ -69,7 +69,7 @@ def test_what_is_left_out_changes_no_start(
 
 
 @pytest.mark.behaviour("LOP-07")
-@pytest.mark.parametrize(("seed", "method"), some(pairwise(range(100, 108), METHODS), 4))
+@pytest.mark.parametrize(("seed", "method"), some(pairwise(range(100, 108), METHODS), 3))
 def test_nor_where_hosts_and_jobs_are_changed_on_the_way(
     seed: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from combined_loop import changes_of, workload
 from long_ways import nothing_remembered, of_many_hosts
-from sampling import some
+from sampling import pairwise, some
 from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
 from slotwise.solver.planning import plan
@@ -60,8 +60,9 @@ def test_a_crowded_site_backfills_and_gathers_memory_the_same(
     assert (dict(slow.starts), slow.log) == (dict(quick.starts), quick.log)
 
 
-@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("seed", some([0, 1, 2, 3, 4, 5, 6, 7], 2))
+@pytest.mark.parametrize(
+    ("seed", "method"), some(pairwise(range(9), ["none", "greedy", "time-based"]), 3)
+)
 def test_jobs_of_a_deep_queue_are_passed_over_without_a_trace(
     seed: int, method: Reservation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,7 @@ def test_mutated_files_never_give_a_traceback(name: str) -> None:
     read, texts = READERS[name]
     rng = random.Random(name)
     answers = refused = unsaid = 0
-    for _ in range(40):
+    for _ in range(60):
         content = _mutated(rng.choice(texts), rng)
         try:
             read(content)

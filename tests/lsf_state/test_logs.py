@@ -326,14 +326,14 @@ def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:
                 yield _status(n - 10, 102 + n, 64)
 
     peaks = []
-    for jobs in (300, 900):
+    for jobs in (1000, 2000):
         tracemalloc.start()
         moment = cut(parse_events(lines(jobs), BadRecords(), {}), None)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(moment.jobs) == 10
         assert moment.hosts[0].slots == 11
-    assert peaks[1] < 1.2 * peaks[0] + 30_000
+    assert peaks[1] < 1.2 * peaks[0] + 100_000
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def copied(root: Path) -> Path:
     return root / "slotwise"
 
 
-@pytest.mark.parametrize("kind", some(ADDED, 2))
+@pytest.mark.parametrize("kind", some(ADDED, 1))
 def test_a_field_that_one_file_defines_is_known_everywhere(kind: str, tmp_path: Path) -> None:
     package = copied(tmp_path)
     name, there, more = ADDED[kind]

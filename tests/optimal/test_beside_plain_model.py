@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.mark.behaviour("REF-04")
-@pytest.mark.parametrize("odd", [False, True])
-@pytest.mark.parametrize("seed", some(range(10), 2))
+@pytest.mark.parametrize(("odd", "seed"), some(product([False, True], range(10)), 2))
 def test_no_worse_in_plan_bound_or_proof(
     seed: int, odd: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,7 @@ def test_no_bound_of_the_tree_is_above_the_optimum(
     assert incumbent.bound <= optimum
 
 
-@pytest.mark.parametrize("seed", some(range(40), 5))
+@pytest.mark.parametrize("seed", some(range(40), 3))
 def test_the_bound_of_queues_with_a_large_job_is_valid_to_the_end(seed: int) -> None:
     problem = with_large(seed)
     incumbent, prices = begun(problem, list(range(len(problem))))

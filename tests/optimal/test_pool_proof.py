@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from pool_problems import brute_force, violations
-from sampling import some
+from sampling import pairwise, some
 from slotwise.solver.optimal import backends
 from slotwise.solver.optimal.pool import PoolProblem, chronology, optimise, prover
 from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, certify
@@ -33,17 +33,18 @@ def some_problem(seed: int, *, falling: bool) -> PoolProblem:
     return PoolProblem.build([0, 3, 8], free, sizes, durations, weights=weights, due=due)
 
 
-@pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize(
-    "limits",
-    [
-        {"NODES": 3},
-        {"NODES": 1, "FIRST_WIDTH": 1, "MAX_STATES": 1},
-        {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MAX_STATES": 64},
-        {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
-        {"MAX_INSTANTS": 0},
-    ],
-    ids=lambda limits: "-".join(limits),
+    ("limits", "falling"),
+    pairwise(
+        [
+            {"NODES": 3},
+            {"NODES": 1, "FIRST_WIDTH": 1, "MAX_STATES": 1},
+            {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MAX_STATES": 64},
+            {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
+            {"MAX_INSTANTS": 0},
+        ],
+        [False, True],
+    ),
 )
 def test_each_way_of_proving_ends_at_the_optimum(
     monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], falling: bool
