@@ -350,8 +350,8 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
             alone = column is columns[0] or not label or held in column.bare
             pair = held if alone else f"{label} {held}"
             # A label is not parted from its value, unless one line cannot hold both.
-            room = width if column is columns[0] else width - len(_LATER)
-            glued = not column.line and len(pair) <= room
+            most = width if column is columns[0] else width - len(_LATER)
+            glued = not column.line and len(pair) <= most
             lines.setdefault(column.line, []).append(pair.replace(" ", _BLANK) if glued else pair)
     texts = []
     for line, parts in sorted(lines.items()):
