@@ -220,9 +220,7 @@ def _record(whole: Answer, item: Choice) -> dict[str, Any]:
         "wait": None if answer.start is None else answer.start - whole.now,
         "finish": answer.finish,
         **(times_of(item.likely) if whole.forecast else {}),
-        "allocation": dict(answer.allocation),
-        "proved": answer.proved,
-        "waits_for": answer.waits_for,
+        **data_of(answer, "allocation proved waits_for"),
         **answer.unknown(),
     }
     return with_stamps(found, whole.origin, ("start", "finish", "at_the_earliest", *TIMES))

@@ -393,14 +393,20 @@ class Comparison(JobTable[ComparedJob]):
 
         text: function that formats a time in seconds.
         """
+        states = {row.job: (row.state, row.condition) for row in self}
+        possible = words_of(self.optimal, states)
         found: dict[str, dict[str, str]] = {
             "as_configured": {row.job: row.state for row in self if row.as_configured is None},
             "estimate": {row.job: "none" for row in self if row.estimate is None},
-            "possible": self._without_possible(),
+            "possible": {
+                row.job: possible.get(row.job, "not examined")
+                for row in self
+                if row.possible is None
+            },
         }
-        planned = {"time_based_estimate": {}, "optimal_estimate": found["possible"]}
+        planned = {"time_based_estimate": {}, "optimal_estimate": possible}
         if self.time_based is not None:
-            planned["time_based_estimate"] = words_of(self.time_based, self._states())
+            planned["time_based_estimate"] = words_of(self.time_based, states)
         simulated = {f"{method.replace('-', '_')}_simulated" for method in self.loop}
         named = {method.replace("-", "_") for method in self.methods}
         for name in (each for each in METHOD_STARTS if each.rpartition("_")[0] in named):
@@ -412,14 +418,6 @@ class Comparison(JobTable[ComparedJob]):
                 if getattr(row, name) is None
             }
         return found
-
-    def _without_possible(self) -> dict[str, str]:
-        """Return the jobs without a possible start, each with the word for it."""
-        words = words_of(self.optimal, self._states())
-        return {row.job: words.get(row.job, "not examined") for row in self if row.possible is None}
-
-    def _states(self) -> dict[str, tuple[str, str]]:
-        return {row.job: (row.state, row.condition) for row in self}
 
     def _word(
         self,

@@ -27,6 +27,7 @@ from ..forecast.history import clock_offset, is_record_of
 from ..forecast.logged_runs import LoggedRun, LoggedRuns
 from ..outlook.outlook import JobOutlook, Outlook
 from ..pending_reasons import counted
+from ..scheduler.continuation import starts_in
 from ..scheduler.methods import looking_ahead, settings_for
 from ..scheduler.simulation import Session
 
@@ -127,18 +128,10 @@ def simulated_with(instance: Instance, budget: Budget) -> dict[str, int]:
 
     Unlike a plan it uses real run times and future submissions. Raises OutOfTime.
     """
-    session = Session(
-        instance, settings_for(instance, top=looking_ahead(instance), cycle=0), budget=budget
-    )
-    waiting = {job.id for job in instance.pending}
-    starts: dict[str, int] = {}
-    session.begin(pending_only=True)
-    while waiting and session.advance():
-        if budget.stopped():
-            raise OutOfTime
-        for job in waiting.intersection(session.cycle.record.started):
-            starts[job] = session.cycle.record.time
-        waiting -= starts.keys()
+    settings = settings_for(instance, top=looking_ahead(instance), cycle=0)
+    starts = starts_in(Session(instance, settings, budget=budget))
+    if starts is None:
+        raise OutOfTime
     return starts
 
 

@@ -689,7 +689,7 @@ def plan_states(
     without = [job for job in instance.pending if words.get(job.id) in known]
     starts = {item.job: item for item in plan if item.start is not None}
     why = {item.job: item.reason for item in plan.unplaced}
-    return _reasons(instance, without, starts, why, budget or Budget())
+    return states_of(instance, without, starts, why, budget or Budget())
 
 
 def words_of(plan: Plan, states: Mapping[str, tuple[str, str]]) -> dict[str, str]:
@@ -723,7 +723,7 @@ def without_idle_needs(plan: Plan, configured: ConfiguredRun) -> Plan:
     return replace(plan, reservations=tuple(map(honest, plan)))
 
 
-def _reasons(
+def states_of(
     instance: Instance,
     without: Sequence[Job],
     starts: Mapping[str, PlannedJob],
@@ -756,7 +756,7 @@ def _entries(
     if not configured.cut:
         without = [job for job in jobs if job.id not in configured.starts]
         run = configured.starts, configured.waiting
-        states = _reasons(instance, without, *run, budget or Budget())
+        states = states_of(instance, without, *run, budget or Budget())
     nowhere = by_job(not_simulated(instance, jobs), jobs)
     left_out = {} if found is None else by_job(found.omissions, jobs)
     unplaced = {} if found is None else {entry.job: entry.reason for entry in found.unplaced}

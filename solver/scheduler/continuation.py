@@ -88,6 +88,13 @@ def simulated_starts_within(
     known: table of a plan, used if its instance is equal.
     """
     session = loop_session(instance, method, jobs, EFFORT, budget.with_grace(), known)
+    return starts_in(session, attempts)
+
+
+def starts_in(session: Session, attempts: float = math.inf) -> dict[str, int] | None:
+    """Return the starts of the pending jobs in a session, by job, or None if its cycles exceed the
+    dispatch attempts or its budget.
+    """
     if not _run_to_starts(session, attempts):
         return None
     return {state.job.id: state.start for state in _started(session) if state.start is not None}

@@ -29,9 +29,8 @@ from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
-from ...outlook.outlook import Reasons, State, not_simulated
+from ...outlook.outlook import State, not_simulated, states_of
 from ...planning import nothing_planned, plan
-from ...problem import PlanningProblem
 from ...resolve import Resolver
 from ...rules.omitted import left_to_the_loop, remarks
 from ...scheduler.continuation import ConfiguredRun, run_as_configured
@@ -521,15 +520,11 @@ class _DiagnosisRun:
         """Return the state and reason of each job without a start as configured; {} if the time
         ends.
         """
-        without = [job for job in self.instance.pending if job.id not in self.runs.today]
-        if self.runs.cut or not without:
+        runs = self.runs
+        without = [job for job in self.instance.pending if job.id not in runs.today]
+        if runs.cut:
             return {}
-        try:
-            problem = PlanningProblem.of(self.instance, as_lsf=False, budget=self.runs.budget)
-        except OutOfTime:
-            return {}
-        reasons = Reasons(self.instance, problem, self.runs.placed, self.runs.waiting)
-        return {job.id: reasons.of(job) for job in without}
+        return states_of(self.instance, without, runs.placed, runs.waiting, runs.budget)
 
     def _look_at(self, pending: Sequence[Job]) -> None:
         late = sorted(self._late(pending), key=self._weight)

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
-from ....model.configuration import CONSUMERS, Limit, Queue
+from ....model.configuration import CONSUMERS, Limit, Queue, User
 from ....model.display import MINUTE, duration_text, some
 from ....model.duration import expected_duration, granted_run_limit
 from ....model.formats.guarantee_text import distribution_text, loans_text
@@ -22,9 +22,9 @@ from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool,
 from ....model.shares import pools
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
 from ...pending_reasons import counted
+from ...rules.omitted import LONG
 from ..suggestions import limit_text, with_limit
 from .probes import (
-    Entry,
     Probe,
     SettingChange,
     all_of,
@@ -282,14 +282,6 @@ def _numbers_from(instance: Instance, current: float, *wanted: int) -> tuple[int
     return amounts_from(int(current), *wanted, total, BINDS * total)
 
 
-def _raised(
-    kind: str, cause: str, entry: Entry, key: str, field: str, most: int, numbers: Iterable[int]
-) -> Probe:
-    """Return the probe of larger numbers of an own limit of a queue or user."""
-    steps = tuple(line(entry, key, n, most, n, **{field: n}) for n in numbers)
-    return Probe(kind, f"{cause} {key} = {most}", steps)
-
-
 def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
     cause = f"Limit section {limit.name} allows {_scope_text(limit)}"
     for name, amount in limit.amounts.items():
@@ -327,46 +319,60 @@ def _scope_text(limit: Limit) -> str:
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
-def _users(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Yield higher limits of users and groups, including limits that do not concern the job."""
-    groups = {group.name for group in instance.groups}
-    for user in instance.users:
-        # A name at the beginning would be capitalised.
-        whose = f"user {'group ' * (user.name in groups)}{user.name}"
-        if (most := user.max_slots) is not None:
-            numbers = _numbers_from(instance, most, job.slots, most + job.slots)
-            cause = f"{whose} may use {counted(most, 'slot')}:"
-            yield _raised("user limit", cause, user, "MAX_JOBS", "max_slots", most, numbers)
-        if (per := user.processor_slots) is not None:
-            change = line(user, "JL/P", "- (no limit)", f"{per:g}", processor_slots=None)
-            cause = f"{whose} may use only a few slots per processor: {change.now}"
-            yield Probe("user limit", cause, (change,))
-
-
-#: Slot limits of a queue: key, field, and the words for its scope.
+#: Slot limits of a queue and of a user: key, field, and the words for its scope.
 QUEUE_LIMITS = (
     ("QJOB_LIMIT", "queue_slots", "in all"),
     ("UJOB_LIMIT", "user_slots", "for each user"),
     ("HJOB_LIMIT", "host_slots", "on each host"),
 )
+_USER_LIMITS = (("MAX_JOBS", "max_slots", ""),)
+_POOL_LIMITS = (("MAX_SLOTS_IN_POOL", "max_slots_in_pool", "in all"),)
 
 
-def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
-    for key, field, what in QUEUE_LIMITS:
-        most: int | None = getattr(queue, field)
+def _raised(
+    instance: Instance,
+    job: Job,
+    who: str,
+    entry: Queue | User,
+    limits: Iterable[tuple[str, str, str]],
+) -> Iterator[Probe]:
+    """Yield the probes of larger slot limits of a queue or user. who: whose slots are limited."""
+    kind = "user limit" if isinstance(entry, User) else "queue limit"
+    for key, field, what in limits:
+        most: int | None = getattr(entry, field)
         if most is None:
             continue
         numbers = _numbers_from(instance, most, job.slots, most + job.slots)
         if field == "host_slots":
             own = max(host.slots for host in instance.cluster.hosts)
             numbers = amounts_from(most, own, BINDS * own)
-        cause = f"jobs of queue {queue.name} may use {counted(most, 'slot', what)}:"
-        yield _raised("queue limit", cause, queue, key, field, most, numbers)
-    if (per := queue.processor_slots) is not None:
-        none = "(empty: no limit)"
-        change = line(queue, "PJOB_LIMIT", none, f"{per:g}", processor_slots=None)
-        cause = f"jobs of queue {queue.name} may use only a few slots per processor: {change.now}"
-        yield Probe("queue limit", cause, (change,))
+        steps = tuple(line(entry, key, n, most, n, **{field: n}) for n in numbers)
+        yield Probe(kind, f"{who} may use {counted(most, 'slot', what)}: {key} = {most}", steps)
+
+
+def _per_processor(who: str, entry: Queue | User) -> Iterator[Probe]:
+    kind, key, none = "queue limit", "PJOB_LIMIT", "(empty: no limit)"
+    if isinstance(entry, User):
+        kind, key, none = "user limit", "JL/P", "- (no limit)"
+    if (per := entry.processor_slots) is not None:
+        change = line(entry, key, none, f"{per:g}", processor_slots=None)
+        yield Probe(kind, f"{who} may use only a few slots per processor: {change.now}", (change,))
+
+
+def _users(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Yield higher limits of users and groups, including limits that do not concern the job."""
+    groups = {group.name for group in instance.groups}
+    for user in instance.users:
+        # A name at the beginning would be capitalised.
+        who = f"user {'group ' * (user.name in groups)}{user.name}"
+        yield from _raised(instance, job, who, user, _USER_LIMITS)
+        yield from _per_processor(who, user)
+
+
+def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
+    who = f"jobs of queue {queue.name}"
+    yield from _raised(instance, job, who, queue, QUEUE_LIMITS)
+    yield from _per_processor(who, queue)
     if queue.slots is not None:
         least, usual, top = queue.slots
         wider = (min(least, job.slots), usual, None if top is None else max(top, job.most_slots))
@@ -378,13 +384,10 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
         cause += f": TASKLIMIT (PROCLIMIT) = {shown}"
         yield Probe("queue limit", cause, (line(queue, "TASKLIMIT", text, shown, slots=wider),))
     for pool in pools(instance):
-        if queue.name not in pool.queues or (most := pool.max_slots) is None:
-            continue
-        first = next(item for item in instance.queues if item.slot_pool == pool.name)
-        cause = f"the queues of slot pool {pool.name} may use {counted(most, 'slot', 'in all')}:"
-        key, field = "MAX_SLOTS_IN_POOL", "max_slots_in_pool"
-        numbers = _numbers_from(instance, most, job.slots, most + job.slots)
-        yield _raised("queue limit", cause, first, key, field, most, numbers)
+        if queue.name in pool.queues and pool.max_slots is not None:
+            first = next(item for item in instance.queues if item.slot_pool == pool.name)
+            who = f"the queues of slot pool {pool.name}"
+            yield from _raised(instance, job, who, first, _POOL_LIMITS)
 
 
 def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -485,10 +488,6 @@ def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:
     numbers = [n for n in (240, 120, 60, 30, 20, 10, 5, 2, 1, 0) if n < current]
     steps = tuple(line(owner, key, n, whatif=n, job_accept_interval=n) for n in numbers)
     yield Probe("accept interval", cause, steps)
-
-
-#: Number of cycles that exceeds any reservation time.
-LONG = 1 << 40
 
 
 def without_limits(instance: Instance) -> Instance:
