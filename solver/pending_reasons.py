@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Start of the reason of a job that fits nowhere, unless its text already says so.
-NOWHERE = "does not fit on this cluster even when it is empty: "
+NOWHERE = "does not fit on this cluster even when it is empty"
 #: Start of the reason of a job whose hosts take no jobs yet.
 WINDOW_OF = "the dispatch window of "
 #: Reason of a job without a place in the known periods of recurring advance reservations.
@@ -130,8 +131,8 @@ def _find_shortage(
 ) -> Reason:
     for term in demand.terms:
         reasons = [
-            _term_shortage(problem, demand, term, availability, instant, number)
-            for number in range(len(term.alternatives))
+            _Examined(problem, demand, term, alternative, availability, instant).shortage()
+            for alternative in term.alternatives
         ]
         if reasons[0] is not None and None not in reasons:
             return reasons[0]
@@ -142,59 +143,6 @@ def _find_shortage(
     return NOTHING_SHORT
 
 
-def _term_shortage(
-    problem: PlanningProblem,
-    demand: Demand,
-    term: TermDemand,
-    availability: Availability,
-    instant: int,
-    number: int,
-) -> Reason | None:
-    alternative = term.alternatives[number]
-    if alternative.missing:
-        return Reason.of(Pending.RUSAGE, alternative.missing)
-    capacity = availability.capacity(demand, term, alternative, instant)
-    if fits(term, capacity):
-        return None
-    closed = availability.just_accepted(demand, instant)
-    if closed is not None and fits(
-        term, availability.capacity(replace(demand, interval=None), term, alternative, instant)
-    ):
-        each = (
-            f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
-        )
-        return Reason.of(Pending.JUST_ACCEPTED, f"one job per host {each} (JOB_ACCEPT_INTERVAL)")
-    shut = _closed_by_windows(demand, instant)
-    if shut and demand.calendar is not None:
-        anytime = replace(demand, calendar=replace(demand.calendar, hosts=()))
-        if fits(term, availability.capacity(anytime, term, alternative, instant)):
-            closed = np.logical_or.reduce(shut)
-            hosts = problem.names(host for host in term.candidates if closed[host])
-            text = f"{WINDOW_OF}{listed(hosts)} is closed"
-            return Reason.of(Pending.HOST_WINDOW, text)
-    for group in capacity.groups:
-        if (
-            group.slots is not None
-            and group.slots < term.slots
-            and not capacity.caps[~group.mask].any()
-        ):
-            wanted = counted(term.slots, "slot")
-            text = f"needs {wanted} under {group.reason}, which leaves "
-            return Reason.of(group.short, text, group.slots)
-    points = _points(demand, availability, instant)
-    for use in alternative.pool_uses:
-        short = _short_of_pool(use, availability, points)
-        if short is not None:
-            held, free = short
-            pool = problem.resolver.table.pools[use.index]
-            slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
-            amount, unit = in_unit(problem, pool.subject, held * slots)
-            free, _ = in_unit(problem, pool.subject, free)
-            needs = f"{pool.reason}: needs {amount:.10g}{unit}"
-            return replace(Reason.counting(pool.short, needs, free, unit), resource=pool.subject)
-    return _host_shortage(problem, demand, term, availability, capacity, points, number)
-
-
 def _points(demand: Demand, availability: Availability, instant: int) -> list[int]:
     """Return an instant and those in the job's window from it at which less may be free."""
     length = demand.duration_from(instant)
@@ -202,72 +150,197 @@ def _points(demand: Demand, availability: Availability, instant: int) -> list[in
     return [instant, *(s for s in starts if length is None or s < instant + length)]
 
 
-def _short_of_pool(
-    use: Use, availability: Availability, points: Sequence[int]
-) -> tuple[float, float] | None:
-    """Return the amount of a use and the smaller amount free in a pool during the window, or
-    None.
-    """
-    for held, stretch in stretches(use, points):
-        free = max(0.0, availability.min_free_in_pool(use.index, stretch))
-        if free + SLACK < held:
-            return held, free
-    return None
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """An amount or a limit other than slots: the job's need, and the rest."""
+
+    needs: str
+    #: Texts and numbers, alternating.
+    left: tuple[str | float, ...] = ()
 
 
-def _host_shortage(
-    problem: PlanningProblem,
-    demand: Demand,
-    term: TermDemand,
-    availability: Availability,
-    capacity: TermCapacity,
-    points: Sequence[int],
-    number: int,
-) -> Reason:
-    if term.first_hosts is not None and fits(replace(term, first_hosts=None), capacity):
-        return _first_host_shortage(problem, term, term.first_hosts, capacity)
-    free = np.maximum(availability.min_free(SLOTS, points), 0)
-    alternative = term.alternatives[number]
-    lacking = _binding_beside_slots(problem, demand, term, alternative, availability, points)
-    also = " ".join(item.needs for item in lacking)
-    left = tuple(part for item in lacking for part in item.left)
-    wanted = counted(term.slots, "free slot", also)
-    if term.one_host:
-        best = int(capacity.caps.max(initial=0))
-        if best >= term.slots and term.unit is not None:
-            return _unit_shortage(term, capacity)
-        needs = f"needs one host with {wanted}"
-        return Reason.counting(FEW_SLOTS, needs, best, *left, best=True)
-    if term.ptile is not None and term.candidates.size:
-        found = _tile_shortage(term, capacity, also, left)
-        if found is not None:
+@dataclass(frozen=True)
+class _Examined:
+    """One term of a job at one instant, under one alternative of its rusage string."""
+
+    problem: PlanningProblem
+    demand: Demand
+    term: TermDemand
+    alternative: Alternative
+    availability: Availability
+    instant: int
+
+    @cached_property
+    def points(self) -> Sequence[int]:
+        """Return the instant and those in the job's window at which less may be free."""
+        return _points(self.demand, self.availability, self.instant)
+
+    def _fits(self, demand: Demand) -> bool:
+        """Return whether the term fits at the instant if the job is as in `demand`."""
+        return fits(self.term, self._capacity(demand))
+
+    def _capacity(self, demand: Demand) -> TermCapacity:
+        return self.availability.capacity(demand, self.term, self.alternative, self.instant)
+
+    def shortage(self) -> Reason | None:
+        """Return the first constraint that fails, None if the term fits."""
+        problem, demand, term = self.problem, self.demand, self.term
+        if self.alternative.missing:
+            return Reason.of(Pending.RUSAGE, self.alternative.missing)
+        capacity = self._capacity(demand)
+        if fits(term, capacity):
+            return None
+        closed = self.availability.just_accepted(demand, self.instant)
+        if closed is not None and self._fits(replace(demand, interval=None)):
+            seconds = demand.interval
+            each = f"each {seconds} s" if seconds else "in the interval of another queue"
+            text = f"one job per host {each} (JOB_ACCEPT_INTERVAL)"
+            return Reason.of(Pending.JUST_ACCEPTED, text)
+        shut = _closed_by_windows(demand, self.instant)
+        if shut and demand.calendar is not None:
+            anytime = replace(demand, calendar=replace(demand.calendar, hosts=()))
+            if self._fits(anytime):
+                closed = np.logical_or.reduce(shut)
+                hosts = problem.names(host for host in term.candidates if closed[host])
+                text = f"{WINDOW_OF}{listed(hosts)} is closed"
+                return Reason.of(Pending.HOST_WINDOW, text)
+        for group in capacity.groups:
+            if (
+                group.slots is not None
+                and group.slots < term.slots
+                and not capacity.caps[~group.mask].any()
+            ):
+                wanted = counted(term.slots, "slot")
+                text = f"needs {wanted} under {group.reason}, which leaves "
+                return Reason.of(group.short, text, group.slots)
+        return self._of_pools() or self._of_hosts(capacity)
+
+    def _of_pools(self) -> Reason | None:
+        """Return the first pool of which too little is free during the window."""
+        problem, term = self.problem, self.term
+        for use in self.alternative.pool_uses:
+            for held, stretch in stretches(use, self.points):
+                free = max(0.0, self.availability.min_free_in_pool(use.index, stretch))
+                if free + SLACK >= held:
+                    continue
+                pool = problem.resolver.table.pools[use.index]
+                each = use.per is Per.SLOT and pool.mask[term.candidates].all()
+                slots = term.slots if each else 1
+                amount, unit = in_unit(problem, pool.subject, held * slots)
+                free, _ = in_unit(problem, pool.subject, free)
+                needs = f"{pool.reason}: needs {amount:.10g}{unit}"
+                return replace(
+                    Reason.counting(pool.short, needs, free, unit), resource=pool.subject
+                )
+        return None
+
+    def _of_hosts(self, capacity: TermCapacity) -> Reason:
+        term = self.term
+        if term.first_hosts is not None and fits(replace(term, first_hosts=None), capacity):
+            return self._of_first_host(term.first_hosts, capacity)
+        free = np.maximum(self.availability.min_free(SLOTS, self.points), 0)
+        lacking = self._beside_slots()
+        also = " ".join(item.needs for item in lacking)
+        left = tuple(part for item in lacking for part in item.left)
+        wanted = counted(term.slots, "free slot", also)
+        if term.one_host:
+            best = int(capacity.caps.max(initial=0))
+            if best >= term.slots and term.unit is not None:
+                return _unit_shortage(term, capacity)
+            needs = f"needs one host with {wanted}"
+            return Reason.counting(FEW_SLOTS, needs, best, *left, best=True)
+        if term.ptile is not None and term.candidates.size:
+            found = _tile_shortage(term, capacity, also, left)
+            if found is not None:
+                return found
+        if term.block > 1 and (found := _block_shortage(term, capacity, also, left)) is not None:
             return found
-    if term.block > 1 and (found := _block_shortage(term, capacity, also, left)) is not None:
+        total = int(np.minimum(capacity.caps, UNBOUND).sum())
+        if total < term.slots:
+            open_slots = int(free[self._open_candidates()].sum()) if lacking else total
+            extra = ("; free slots: ", open_slots) if open_slots > total else ()
+            return Reason.counting(FEW_SLOTS, f"needs {wanted}", total, *extra, *left)
+        if term.unit is not None:
+            return _unit_shortage(term, capacity)
+        shape = "on hosts that agree in same[]" if term.same else "in the requested shape"
+        return Reason.of(Pending.SPAN, f"needs {wanted} {shape}")
+
+    def _of_first_host(self, first: BoolArray, capacity: TermCapacity) -> Reason:
+        """Return that only the host that must be the first (-m with !) keeps a term from a
+        place.
+        """
+        term = self.term
+        hosts = [int(host) for host in term.candidates if first[host]]
+        names = self.problem.names(hosts)
+        most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
+        one = len(names) == 1
+        which = "its first execution host" if one else "one of its first execution hosts"
+        wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
+        text = f"needs {wanted} on {which}{f', {listed(names)}' if names else ''}"
+        return Reason.counting(Pending.FIRST_HOST, text, most)
+
+    def _beside_slots(self) -> list[_Binding]:
+        """Return the jobs, amounts and limits that leave fewer slots than are free on some
+        candidate.
+        """
+        first, *uses = self.alternative.host_uses
+        found = [_Binding("and no other job there")] if first.per is Per.WHOLE else []
+        if not uses:
+            return found
+        hosts = self._open_candidates()
+        slots = self.availability.min_free(SLOTS, self.points)[hosts]
+        wanted = np.minimum(slots, self.term.slots)
+        for use in uses:
+            if use.index == self.problem.resolver.table.unreserved:
+                continue  # find_shortage names the advance reservations
+            short: tuple[float, float] | None = None
+            for held, free in uses_and_min_free(self.availability, use, self.points):
+                times = (free[hosts] + SLACK) / held
+                if use.per is not Per.SLOT:
+                    times = np.where(times >= 1, np.inf, 0)
+                if bool((np.floor(times) < wanted).any()):
+                    here = free[hosts][(slots >= 1) & np.isfinite(free[hosts])]
+                    best = held, max(0.0, float(here.max(initial=0)))
+                    short = best if short is None else min(short, best, key=lambda pair: pair[1])
+            if short is not None:
+                found.append(self._binding(use, *short))
         return found
-    total = int(np.minimum(capacity.caps, UNBOUND).sum())
-    if total < term.slots:
-        hosts = _open_candidates(demand, term, alternative, availability, points[0])
-        open_slots = int(free[hosts].sum()) if lacking else total
-        extra = ("; free slots: ", open_slots) if open_slots > total else ()
-        return Reason.counting(FEW_SLOTS, f"needs {wanted}", total, *extra, *left)
-    if term.unit is not None:
-        return _unit_shortage(term, capacity)
-    if term.same:
-        return Reason.of(Pending.SPAN, f"needs {wanted} on hosts that agree in same[]")
-    return Reason.of(Pending.SPAN, f"needs {wanted} in the requested shape")
 
+    def _open_candidates(self) -> IntArray:
+        """Return the candidate hosts that are open to the job at the instant."""
+        is_open = np.ones(self.availability.hosts, dtype=bool)
+        close_hosts(is_open, self.availability, self.demand, self.alternative, self.instant)
+        return self.term.candidates[is_open[self.term.candidates]]
 
-def _first_host_shortage(
-    problem: PlanningProblem, term: TermDemand, first: BoolArray, capacity: TermCapacity
-) -> Reason:
-    """Return that only the host that must be the first (-m with !) keeps a term from a place."""
-    hosts = [int(host) for host in term.candidates if first[host]]
-    names = problem.names(hosts)
-    most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
-    which = "its first execution host" if len(names) == 1 else "one of its first execution hosts"
-    wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
-    text = f"needs {wanted} on {which}{f', {listed(names)}' if names else ''}"
-    return Reason.counting(Pending.FIRST_HOST, text, most)
+    def _binding(self, use: Use, held: float, best: float) -> _Binding:
+        """Return the restricting resource.
+
+        held: need of each host, slot or job; best: maximum left on a host.
+        """
+        resource, each = self.problem.resolver.table.host_resources[use.index], self._each(use)
+        if resource.name == PHYSICAL:
+            asked = self.problem.resolver.gpus(self.demand.job)
+            kind = f"{asked.model} GPU" if asked is not None and asked.model else "GPU"
+            needs = f"and {counted(round(use.reservation.initial), f'free {kind}', each)}"
+            return _Binding(needs, ("; GPUs on a host with a free slot: ", best, " at best"))
+        if resource.short is not Pending.RUSAGE:
+            left = f"; {resource.reason} leaves "
+            return _Binding(f"under {resource.reason}", (left, best, " on a host"))
+        amount, unit = in_unit(self.problem, resource.name, held)
+        best, _ = in_unit(self.problem, resource.name, best)
+        of = f" of {resource.name}" if unit else f" {resource.name}"
+        needs = " ".join(filter(None, (f"and {amount:.10g}{unit}{of}", each)))
+        left = f"; {resource.name} on a host with a free slot: "
+        return _Binding(needs, (left, best, f"{unit} at best"))
+
+    def _each(self, use: Use) -> str:
+        """Return the unit that each amount of a use is for, "" if there is only one."""
+        term = self.term
+        if use.per is Per.SLOT:
+            return "for each" if term.slots > 1 else ""
+        if term.one_host or term.slots == 1 or (use.per is not Per.JOB and term.ptile is not None):
+            return ""
+        return "on its first host" if use.per is Per.JOB else "on each host"
 
 
 def _tile_shortage(
@@ -303,105 +376,6 @@ def _block_shortage(
         return Reason.counting(FEW_SLOTS, text, have, *left)
     lone = rest and have == blocks and not (caps % term.block >= rest).any()
     return Reason.of(FEW_SLOTS, f"{text}, has no place for the {rest}") if lone else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Binding:
-    """An amount or a limit other than slots: the job's need, and the rest."""
-
-    needs: str
-    #: Texts and numbers, alternating.
-    left: tuple[str | float, ...] = ()
-
-
-def _binding_beside_slots(
-    problem: PlanningProblem,
-    demand: Demand,
-    term: TermDemand,
-    alternative: Alternative,
-    availability: Availability,
-    points: Sequence[int],
-) -> list[_Binding]:
-    """Return the jobs, amounts and limits that leave fewer slots than are free on some
-    candidate.
-    """
-    whole = alternative.host_uses[0].per is Per.WHOLE
-    found = [_Binding("and no other job there")] if whole else []
-    if len(alternative.host_uses) == 1:
-        return found
-    hosts = _open_candidates(demand, term, alternative, availability, points[0])
-    slots = availability.min_free(SLOTS, points)[hosts]
-    wanted = np.minimum(slots, term.slots)
-    for use in alternative.host_uses[1:]:
-        if use.index == problem.resolver.table.unreserved:
-            continue  # find_shortage names the advance reservations
-        short: tuple[float, float] | None = None
-        for held, free in uses_and_min_free(availability, use, points):
-            times = (free[hosts] + SLACK) / held
-            if use.per is not Per.SLOT:
-                times = np.where(times >= 1, np.inf, 0)
-            if bool((np.floor(times) < wanted).any()):
-                here = free[hosts][(slots >= 1) & np.isfinite(free[hosts])]
-                best = held, max(0.0, float(here.max(initial=0)))
-                short = best if short is None else min(short, best, key=lambda pair: pair[1])
-        if short is not None:
-            found.append(_binding(problem, demand, term, use, *short))
-    return found
-
-
-def _open_candidates(
-    demand: Demand,
-    term: TermDemand,
-    alternative: Alternative,
-    availability: Availability,
-    instant: int,
-) -> IntArray:
-    """Return the candidate hosts that are open to a job then."""
-    is_open = np.ones(availability.hosts, dtype=bool)
-    close_hosts(is_open, availability, demand, alternative, instant)
-    return term.candidates[is_open[term.candidates]]
-
-
-def _binding(
-    problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use, held: float, best: float
-) -> _Binding:
-    """Return the restricting resource.
-
-    held: need of each host, slot or job; best: maximum left on a host.
-    """
-    resource = problem.resolver.table.host_resources[use.index]
-    if resource.name == PHYSICAL:
-        return _Binding(
-            _gpus(problem, demand, term, use),
-            ("; GPUs on a host with a free slot: ", best, " at best"),
-        )
-    if resource.short is not Pending.RUSAGE:
-        return _Binding(
-            f"under {resource.reason}", (f"; {resource.reason} leaves ", best, " on a host")
-        )
-    amount, unit = in_unit(problem, resource.name, held)
-    best, _ = in_unit(problem, resource.name, best)
-    of = f" of {resource.name}" if unit else f" {resource.name}"
-    needs = " ".join(filter(None, (f"and {amount:.10g}{unit}{of}", _each(term, use))))
-    left = f"; {resource.name} on a host with a free slot: "
-    return _Binding(needs, (left, best, f"{unit} at best"))
-
-
-def _each(term: TermDemand, use: Use) -> str:
-    """Return the unit that each amount of a use is for, "" if there is only one."""
-    if use.per is Per.SLOT:
-        return "for each" if term.slots > 1 else ""
-    if term.one_host or term.slots == 1 or (use.per is not Per.JOB and term.ptile is not None):
-        return ""
-    return "on its first host" if use.per is Per.JOB else "on each host"
-
-
-def _gpus(problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use) -> str:
-    """Return text such as ``and 2 free A100 GPUs on each host``."""
-    asked = problem.resolver.gpus(demand.job)
-    kind = f"{asked.model} GPU" if asked is not None and asked.model else "GPU"
-    where = _each(term, use)
-    return f"and {counted(round(use.reservation.initial), f'free {kind}', where)}"
 
 
 def _unit_shortage(term: TermDemand, capacity: TermCapacity) -> Reason:
@@ -758,7 +732,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         if earliest_start(Profile(problem.resolver.table, problem.instance.now), demand):
             return _no_gap(problem, demand)
         short = find_shortage(problem, demand, problem.empty, demand.earliest)
-        return NOWHERE + (beyond_capacity(problem, demand) or sentence(short))
+        return f"{NOWHERE}: {beyond_capacity(problem, demand) or sentence(short)}"
     if beyond_reported(problem, demand):
         short = find_shortage(problem, demand, _as_reported(problem), demand.earliest)
         return f"{BEYOND_REPORTED}: {sentence(short)}"

@@ -163,3 +163,13 @@ def test_csv_over_time_has_the_free_slots_of_each_kind(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(5))
 def test_the_same_of_five_hundred_queues(part: int) -> None:
     assert sum(map(check, range(1000 + 100 * part, 1100 + 100 * part))) > 40
+
+
+@pytest.mark.parametrize("limit", ["JOBS: 0", "SLOTS: 0"])
+def test_a_limit_of_nothing_is_named(limit: str) -> None:
+    hosts = "hosts: [{name: a, slots: 4}, {name: b, slots: 4}]\n"
+    text = f"{hosts}limits: [{{name: shut, USERS: ann, {limit}}}]\n"
+    instance = sw.loads(f"format: slotwise/1\n{text}")
+    found = sw.slots(instance, user="ann")
+    assert found.nothing.startswith("limit shut (")
+    assert {item.why for item in found.without_row} == {found.nothing}

@@ -29,7 +29,8 @@ from ..budget import Budget
 from ..forecast.forecast import SAMPLES
 from ..forecast.history import History
 from ..forecast.of_instance import past_of, sampled_use
-from ..outlook.outlook import not_simulated
+from ..outlook.outlook import not_simulated, states_of
+from ..pending_reasons import NOWHERE
 from ..resolve import Resolver
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 from .ask import submission_of
@@ -330,7 +331,11 @@ class _SlotSearch:
         if self.budget.stopped():
             raise _Stopped
         if run.start(job.id) != now:
-            return _Trial(job, why=run.waiting.get(job.id, "") or "it does not start now")
+            why = run.waiting.get(job.id, "") or "it does not start now"
+            if why == NOWHERE:  # by a limit of 0, for example, which the loop does not name
+                found = states_of(with_job, (job,), run.starts, run.waiting, self.budget)
+                _, why = found.get(job.id, ("", why))
+            return _Trial(job, why=why)
         run = run_as_configured(with_job, budget=self.budget)
         if self.budget.stopped():
             raise _Stopped

@@ -384,7 +384,7 @@ class Reasons:
         demand = self._at_best.demand_of(job)
         if self._fits(self._at_best, demand):
             return ""
-        return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
+        return reason_unplaced(self._at_best, demand).removeprefix(f"{NOWHERE}: ")
 
     def _shut_for(self, job: Job) -> str:
         """Return the closed or down hosts that have to return; "" if the job fits on the others."""

@@ -40,7 +40,7 @@ from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
 from ..fairshare.queue_order import UNLIMITED, JobKind
-from ..pending_reasons import BEGIN_TIME
+from ..pending_reasons import BEGIN_TIME, NOWHERE
 from ..placement.earliest import can_start, least_slots
 from ..placement.single import first_part
 from ..problem import RunningJobLoader
@@ -176,7 +176,7 @@ class ShapeTable:
         demand = self._timeless(self.resolver.demand(replace(job, begin=None)))
         never = demand.impossible
         if not never and not self._ever_fits(on_loans(self.resolver, demand)):
-            never = "does not fit on this cluster even when it is empty"
+            never = NOWHERE
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)
         self.any_dynamic = self.any_dynamic or dynamic

@@ -68,6 +68,8 @@ def test_a_start_behind_the_known_periods_is_not_proved_and_not_impossible() -> 
     assert (row.possible, row.proved, row.state) == (None, False, "unknown end")
     assert "within 10 weeks" in row.waits_for
     assert "within 10 weeks" in row.condition
+    (waits,) = sw.diagnose(sw.loads(text + runs)).jobs
+    assert (waits.starves, waits.condition) == (False, row.condition)
 
 
 def test_a_job_without_run_limit_is_not_called_impossible() -> None:

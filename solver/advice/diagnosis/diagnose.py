@@ -30,6 +30,7 @@ from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
 from ...outlook.outlook import State, not_simulated, states_of
+from ...pending_reasons import BEYOND_KNOWN
 from ...planning import nothing_planned, plan
 from ...resolve import Resolver
 from ...rules.omitted import left_to_the_loop, remarks
@@ -619,7 +620,7 @@ class _DiagnosisRun:
             own = ranked(self._pairs(job, wanted), start, MAX_REMEDIES)
             made = replace(made, remedies=own)
         # If no change brings the job forward, the configuration is not the cause.
-        made = replace(made, starves=bool(own) or start is None)
+        made = replace(made, starves=made.starves and (bool(own) or start is None))
         if own or self._unexplained(made):
             self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
 
@@ -779,7 +780,7 @@ class _DiagnosisRun:
             user=job.user,
             queue=job.queue,
             submit=job.submit,
-            starves=starves,
+            starves=starves and condition != BEYOND_KNOWN,
             simulated=start,
             earliest=earliest,
             allocation=allocation,
