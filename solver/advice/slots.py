@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
@@ -192,12 +192,12 @@ def slots(
     times = () if until is None else hours(instance.now, until)
     starts = base.starts.values()
     free, usable = free_now(instance, starts), search.candidates(job)
-    later = free_when(instance, starts, times) if times else ()
-    if later and history is not None:
+    used: list[list[Counter[str]]] = []
+    if times and kinds and history is not None:
         past = past_of(history, instance)
         used = list(sampled_use(instance, past, times, samples, seed, budget.stopped))
-        later = _with_likely(instance, later, used)
         partial = partial or budget.stopped()
+    later = free_when(instance, starts, times, used) if times else ()
     return Slots(
         tuple(rows),
         job.queue,
@@ -527,9 +527,15 @@ def free_now(instance: Instance, starts: Iterable[PlannedJob]) -> dict[str, int]
 
 
 def free_when(
-    instance: Instance, starts: Iterable[PlannedJob], times: tuple[int, ...]
+    instance: Instance,
+    starts: Iterable[PlannedJob],
+    times: tuple[int, ...],
+    samples: Sequence[Sequence[Counter[str]]],
 ) -> tuple[FreeSlots, ...]:
-    """Return the free slots of each kind if every job runs to its limit and no job is submitted."""
+    """Return the free slots of each kind if every job runs to its limit and no job is submitted.
+
+    samples: slots in use by sample, time and host.
+    """
     slots = {host.name: host.slots for host in instance.cluster.hosts}
     in_use = _in_use_at(instance, starts, times)
     found = []
@@ -539,24 +545,13 @@ def free_when(
         whole = [sum(a[h] + b[h] == 0 for h in kind.hosts) for a, b in in_use]
         free = tuple(map(sum, left))
         capacity = sum(map(slots.__getitem__, kind.hosts))
-        found.append(FreeSlots(kind.name, capacity, free, tuple(whole), tuple(running)))
-    return tuple(found)
-
-
-def _with_likely(
-    instance: Instance, later: tuple[FreeSlots, ...], used: list[list[Counter[str]]]
-) -> tuple[FreeSlots, ...]:
-    """Return the free slots with those of 9 in 10 samples; used: by sample, time and host."""
-    slots = {host.name: host.slots for host in instance.cluster.hosts}
-    hosts = {kind.name: kind.hosts for kind in host_kinds(instance)}
-    found = []
-    for item in later:
-        free = [
-            [sum(max(0, slots[h] - use[h]) for h in hosts[item.kind]) for use in sample]
-            for sample in used
+        drawn = [
+            [sum(max(0, slots[h] - used[h]) for h in kind.hosts) for used in sample]
+            for sample in samples
         ]
-        tenth = [sorted(column)[len(free) // 10] for column in zip(*free, strict=True)]
-        found.append(replace(item, likely=tuple(tenth)))
+        likely = tuple(sorted(column)[len(drawn) // 10] for column in zip(*drawn, strict=True))
+        row = FreeSlots(kind.name, capacity, free, tuple(whole), tuple(running), likely)
+        found.append(row)
     return tuple(found)
 
 

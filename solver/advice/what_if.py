@@ -351,33 +351,27 @@ class WhatIfPlanner:
         if self._asked > 1 and self.stopped():
             return StartAnswer.unexamined(job)
         if self.method == CONFIGURED:
-            return self._simulated(job, first=first, unless_later=unless_later)
+            run = self._run(job, first=first, unless_later=unless_later)
+            found, why = run.starts.get(job.id), run.waiting.get(job.id, "")
+            if found is None:
+                missing: MissingStart = "not examined" if run.cut else "no place"
+                return StartAnswer(job, None, waits_for=why, missing=missing, cut=run.cut)
+            return StartAnswer(job, found.start, found.finish, found.allocation, found.waits_for)
         if self.method == "time-based":
-            try:
-                return replace(self._of_cycle(job, first=first)[0], job=job)
-            except OutOfTime:
-                return StartAnswer.unexamined(job)
-        found = self._plan_until(job, self._with_first(job) if first else self._with(job))
-        reasons = {item.job: item for item in found.unplaced}
-        item = found.get(job.id) or reasons.get(job.id)
-        answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
-        touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
+            return self._in_next_cycle(job, first=first)
+        best = self._plan_until(job, self._with_first(job) if first else self._with(job))
+        reasons = {item.job: item for item in best.unplaced}
+        item = best.get(job.id) or reasons.get(job.id)
+        answer = _answer(job, item, finished=not best.may_improve, cut=best.cut)
+        touching = tuple(omission for omission in best.omissions if omission.touches(job.id))
         return replace(answer, omissions=touching)
 
-    def _simulated(
-        self, job: Job, *, first: bool = False, unless_later: int | None = None
-    ) -> StartAnswer:
-        """Return the start that the scheduler reaches as configured.
-
-        unless_later: second after which the start is not needed.
-        """
-        run = self._run(job, first=first, unless_later=unless_later)
-        found = run.starts.get(job.id)
-        why = run.waiting.get(job.id, "")
-        if found is None:
-            missing: MissingStart = "not examined" if run.cut else "no place"
-            return StartAnswer(job, None, waits_for=why, missing=missing, cut=run.cut)
-        return StartAnswer(job, found.start, found.finish, found.allocation, found.waits_for)
+    def _in_next_cycle(self, job: Job, *, first: bool = False) -> StartAnswer:
+        """Return the start of a job by time-based reservation in the next cycle."""
+        try:
+            return replace(self._of_cycle(job, first=first)[0], job=job)
+        except OutOfTime:
+            return StartAnswer.unexamined(job)
 
     def _run(
         self, job: Job, *, first: bool = False, unless_later: int | None = None
@@ -474,10 +468,7 @@ class WhatIfPlanner:
         """Return the start of a job in dispatch order by time-based reservation, None if it has
         none.
         """
-        try:
-            return self._of_cycle(job, first=False)[0].start
-        except OutOfTime:
-            return None
+        return self._in_next_cycle(job).start
 
     def _may_plan(self, world: Instance) -> bool:
         large = len(world.running) + len(world.pending) > LARGE
@@ -544,12 +535,7 @@ class WhatIfPlanner:
             guess = self._behind_those_ahead(job)
             if guess.start is None or guess.start >= limit:
                 return guess
-        if self.method != CONFIGURED:
-            return self.answer(job)
-        self._count()
-        if self.stopped():
-            return StartAnswer.unexamined(job)
-        return self._simulated(job, unless_later=limit)
+        return self.answer(job, unless_later=limit)
 
     def _behind_those_ahead(self, job: Job) -> StartAnswer:
         """Return the start of `job` in a cycle of the jobs before it, which plans itself last."""
