@@ -107,6 +107,13 @@ def feature_of(resource: str) -> str:
     return re.sub(r"_([0-9a-f]{0,5})_", lambda found: chr(int(found[1] or "5f", 16)), coded)
 
 
+def with_features(instance: Instance, text: str) -> str:
+    """Return a text with the features of Slurm in place of their boolean resources."""
+    if not instance.params.scheduler.has_own_words:
+        return text
+    return re.sub(rf"\b{FEATURE_PREFIX}\w+", lambda found: feature_of(found[0]), text)
+
+
 def family_text(instance: Instance, text: str) -> str:
     """Return a sentence in the words of the instance's scheduler: of LSF as it is.
 

@@ -188,7 +188,7 @@ class Answer(OneLine):
         return {
             **data_of(self, "now origin method"),
             "line": _record(self, self.line),
-            **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
+            **data_of(self, "outlook?", self.origin),
             **({} if self.elements == 1 else {"array": _array_record(self)}),
             "alternatives": [_record(self, item) for item in self.alternatives],
             **data_of(self, "tried requirement suggestions omissions", self.origin),

@@ -31,6 +31,7 @@ from ...model.plan import (
 )
 from ...model.plan import Method as PlanMethod
 from ...model.progress import OnProgress, Progress
+from ...model.slurm_words import with_features
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..budget import MIN_LIMIT, Budget, Deadline, OutOfTime
@@ -523,7 +524,9 @@ class WhatIfPlanner:
         if found.start == self.instance.now or found.cut:
             return ()
         told = Resolver.of(self.instance).fails(found.job)
-        return () if any(text in found.waits_for for text in told) else told
+        if any(text in found.waits_for for text in told):
+            return ()
+        return tuple(with_features(self.instance, text) for text in told)
 
     def answer_if_earlier(self, job: Job, limit: int) -> StartAnswer:
         """Return the start of `job` if it is before `limit`; otherwise the result may be a bound.

@@ -54,4 +54,6 @@ def test_a_feature_is_no_other_resource(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(sw.dump(found))
     words = ["ask", str(tmp_path / "s.yaml"), "sbatch -N2 -C intel-2020"]
     assert ": intel-2020 holds on 1 of 4 nodes" in CliRunner().invoke(app, words).stdout
+    (part,) = sw.ask(found, words[-1]).requirement
+    assert part.startswith("intel-2020 holds on 1 of 4 ")
     assert len(table["n2"]) == len(NAMES)
