@@ -545,11 +545,11 @@ def free_when(
         whole = [sum(a[h] + b[h] == 0 for h in kind.hosts) for a, b in in_use]
         free = tuple(map(sum, left))
         capacity = sum(map(slots.__getitem__, kind.hosts))
-        drawn = [
+        sampled = [
             [sum(max(0, slots[h] - used[h]) for h in kind.hosts) for used in sample]
             for sample in samples
         ]
-        likely = tuple(sorted(column)[len(drawn) // 10] for column in zip(*drawn, strict=True))
+        likely = tuple(sorted(column)[len(sampled) // 10] for column in zip(*sampled, strict=True))
         row = FreeSlots(kind.name, capacity, free, tuple(whole), tuple(running), likely)
         found.append(row)
     return tuple(found)
