@@ -500,8 +500,8 @@ class Explanation(OneLine):
         found = {
             **data_of(self, "now origin job=answer.job.id method"),
             **data_of(self.answer, "start finish allocation proved waits_for"),
-            **data_of(self, "outlook? requirement", self.origin),
-            **data_of(self, f"{chain} pending_reasons=reasons contests", self.origin),
+            **data_of(self, "outlook?", self.origin),
+            **data_of(self, f"requirement {chain} pending_reasons=reasons contests", self.origin),
             **data_of(self, "absolute? multifactor? obstacles suggestions tried", self.origin),
             **configuration,
             **lsf,
