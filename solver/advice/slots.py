@@ -530,7 +530,7 @@ def free_when(
     instance: Instance,
     starts: Iterable[PlannedJob],
     times: tuple[int, ...],
-    samples: Sequence[Sequence[Counter[str]]],
+    samples: Sequence[Sequence[Counter[str]]] = (),
 ) -> tuple[FreeSlots, ...]:
     """Return the free slots of each kind if every job runs to its limit and no job is submitted.
 
