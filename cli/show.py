@@ -260,7 +260,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, job_groups, limits, queues, reservations, slurm, users
+    from .views import guarantees, hosts, jobs, limits, queues, reservations, slurm, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -269,7 +269,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
     render = {
         "bhosts": hosts.bhosts,
         "bhpart": users.bhpart,
-        "bjgroup": job_groups.bjgroup,
+        "bjgroup": jobs.bjgroup,
         "blimits": limits.blimits,
         "bmgroup": hosts.bmgroup,
         "bqueues": queues.bqueues,
@@ -356,7 +356,7 @@ def _names(
     instance: Instance, view: str, names: list[str], *, shared: bool, guarantees: bool = False
 ) -> tuple[str, ...]:
     """Return the requested names; groups and units become hosts, ``all`` becomes no name."""
-    from .views.job_groups import known_job_groups
+    from .views.jobs import known_job_groups
     from .views.users import known_users
 
     cluster = instance.cluster

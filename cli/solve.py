@@ -161,7 +161,7 @@ def _check_format(gantt: bool, format: str) -> None:
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
     if path is None:
         return
-    from .views.allocation_plan import allocation_plan
+    from .views.lsf_json import allocation_plan
 
     with whole_file(path) as output:
         output.write(allocation_plan(instance, found).encode())

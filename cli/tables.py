@@ -400,6 +400,32 @@ def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "".join(csv_lines(columns, rows))
 
 
+def view_text(
+    format: str,
+    columns: Sequence[str],
+    records: Sequence[Mapping[str, Any]],
+    sides: str,
+    empty: str | None = None,
+    instance: Instance | None = None,
+    whole: Iterable[Mapping[str, Any]] | None = None,
+) -> str:
+    """Return the records as JSON, CSV with titles in lower case, or a table.
+
+    empty: text instead of a table without rows. whole: records for JSON, if it has others.
+    """
+    if format == "json":
+        return json_records(records if whole is None else whole)
+    rows = [[record[name] for name in columns] for record in records]
+    if format == "csv":
+        return csv_rows([column.lower() for column in columns], rows)
+    return text_table(columns, rows, sides, instance) if rows or empty is None else empty
+
+
+def lower_keys(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the records with keys in lower case."""
+    return ({key.lower(): value for key, value in record.items()} for record in records)
+
+
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return CSV with a header; allocations are as ``2*hostA 3*hostB``."""
     cells = ([_cell(row.get(name, "")) for name in columns] for row in rows)

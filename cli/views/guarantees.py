@@ -12,7 +12,7 @@ from ...model.formats.guarantee_text import (
     loans_text,
     pool_type,
 )
-from ..tables import csv_rows, json_records, text_table
+from ..tables import csv_rows, json_records, text_table, view_text
 
 if TYPE_CHECKING:
     from ...model.service_class import ServiceClass
@@ -54,13 +54,11 @@ def _of_class(
     item: ServiceClass, uses: Iterable[GuaranteedUse]
 ) -> list[tuple[str, str, float, float, float]]:
     """Return rows of the pools with a guarantee for a class: configured, used of it, all used."""
-    found = []
-    for use in uses:
-        if item.name in use.pool.guaranteed:
-            config, total = use.pool.guaranteed[item.name], use.used.get(item.name, 0.0)
-            pool = use.pool.pool
-            found.append((pool.name, pool.kind, config, min(config, total), total))
-    return found
+    return [
+        (use.pool.pool.name, use.pool.pool.kind, *_consumers(use)[item.name])
+        for use in uses
+        if item.name in use.pool.guaranteed
+    ]
 
 
 def _class_text(item: ServiceClass, uses: Iterable[GuaranteedUse]) -> str:
@@ -82,47 +80,48 @@ COLUMNS = ("POOL_NAME", "TYPE", "STATUS", "TOTAL", "FREE", "GUAR_CONFIG", "GUAR_
 def guaranteed_pools(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return the view of guaranteed pools; long: with their configuration and consumers."""
     uses = [use for use in _pool_uses(snapshot) if asked.wants(use.pool.pool.name)]
-    rows = [_row(use) for use in uses]
-    if format == "json":
-        return json_records(_pool_record(use, row) for use, row in zip(uses, rows, strict=True))
-    if format == "csv":
-        return csv_rows([column.lower() for column in COLUMNS], rows)
-    if not uses:
-        return "No guaranteed resource pool is configured.\n"
-    if asked.long:
+    if format == "text" and asked.long and uses:
         return "\n".join(map(_pool_text, uses))
-    return text_table(COLUMNS, rows, "<<<>>>>>")
+    none = "No guaranteed resource pool is configured.\n"
+    whole = map(_pool_record, uses)
+    return view_text(format, COLUMNS, [*map(_row, uses)], "<<<>>>>>", none, whole=whole)
 
 
-def _row(use: GuaranteedUse) -> tuple[Any, ...]:
-    pool = use.pool
-    config, unused = sum(pool.guaranteed.values()), sum(use.unused.values())
-    loaned = max(0.0, unused - use.free)
-    return (
-        pool.pool.name,
-        pool.pool.kind,
-        _status(use),
-        pool.total,
-        use.free,
-        config,
-        unused,
-        loaned,
-    )
+def _row(use: GuaranteedUse) -> dict[str, Any]:
+    unused = sum(use.unused.values())
+    return {
+        "POOL_NAME": use.pool.pool.name,
+        "TYPE": use.pool.pool.kind,
+        "STATUS": _status(use),
+        "TOTAL": use.pool.total,
+        "FREE": use.free,
+        "GUAR_CONFIG": sum(use.pool.guaranteed.values()),
+        "GUAR_UNUSED": unused,
+        "LOANED": max(0.0, unused - use.free),
+    }
 
 
 def _status(use: GuaranteedUse) -> str:
     return "ok" if sum(use.pool.guaranteed.values()) <= use.pool.total else "overcommitted"
 
 
-def _pool_record(use: GuaranteedUse, row: tuple[Any, ...]) -> dict[str, Any]:
-    pool = use.pool.pool
-    consumers = [
-        {"class": name, "config": amount, "used": min(amount, use.used.get(name, 0.0))}
-        | {"total_used": use.used.get(name, 0.0)}
+def _consumers(use: GuaranteedUse) -> dict[str, tuple[float, float, float]]:
+    """Return by class what is configured of a pool, used of that, and used in all."""
+    total = {name: use.used.get(name, 0.0) for name in use.pool.guaranteed}
+    return {
+        name: (amount, min(amount, total[name]), total[name])
         for name, amount in use.pool.guaranteed.items()
+    }
+
+
+def _pool_record(use: GuaranteedUse) -> dict[str, Any]:
+    pool, keys = use.pool.pool, ("config", "used", "total_used")
+    consumers = [
+        {"class": name, **dict(zip(keys, amounts, strict=True))}
+        for name, amounts in _consumers(use).items()
     ]
     return {
-        **dict(zip(COLUMNS, row, strict=True)),
+        **_row(use),
         "type": pool_type(pool.type),
         "hosts": list(pool.hosts) or ["all"],
         "distribution": distribution_text(pool.distribution),
@@ -133,8 +132,7 @@ def _pool_record(use: GuaranteedUse, row: tuple[Any, ...]) -> dict[str, Any]:
 
 def _pool_text(use: GuaranteedUse) -> str:
     """Return a pool as bresources -g -l prints it without SIMPLIFIED_GUARANTEE."""
-    pool = use.pool.pool
-    used = sum(min(amount, use.used.get(name, 0.0)) for name, amount in use.pool.guaranteed.items())
+    pool, consumers = use.pool.pool, _consumers(use)
     text = f"GUARANTEED RESOURCE POOL: {pool.name}\n"
     text += f"{pool.description}\n" if pool.description else ""
     text += f"\nTYPE: {pool.type}\nDISTRIBUTION: {distribution_text(pool.distribution)}\n"
@@ -147,13 +145,10 @@ def _pool_text(use: GuaranteedUse) -> str:
         ("TOTAL", use.pool.total),
         ("FREE", use.free),
         ("GUARANTEE CONFIGURED", sum(use.pool.guaranteed.values())),
-        ("GUARANTEE USED", used),
+        ("GUARANTEE USED", sum(used for _, used, _ in consumers.values())),
     )
     text += "".join(f"  {name:<22}{amount:>8g}\n" for name, amount in summary)
-    rows = [
-        (name, amount, min(amount, use.used.get(name, 0.0)), use.used.get(name, 0.0))
-        for name, amount in use.pool.guaranteed.items()
-    ]
+    rows = [(name, *amounts) for name, amounts in consumers.items()]
     columns = ("CONSUMERS", "GUAR CONFIG", "GUAR USED", "TOTAL USED")
     return f"{text}\n{text_table(columns, rows, '<>>>')}"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...model.cluster import BUILTIN_INDICES
 from ...model.errors import InputError
-from ..tables import csv_rows, json_records, text_table
+from ..tables import csv_rows, json_records, lower_keys, text_table, view_text
 from .limits import shared_resources
 
 if TYPE_CHECKING:
@@ -50,22 +50,11 @@ def bhosts_gpu(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
             run = int(holder is not None and not holder.suspended)
             suspended = int(holder is not None and holder.suspended)
             held = run + suspended
-            rows.append((host.name, number, model or None, None, None, held, run, suspended, 0))
-    if format == "json":
-        return json_records(
-            {name.lower(): value for name, value in zip(GPU_COLUMNS, row, strict=True)}
-            for row in rows
-        )
-    if format == "csv":
-        return csv_rows([name.lower() for name in GPU_COLUMNS], rows)
-    if not rows:
-        return "No host has GPUs.\n"
-    seen: set[object] = set()
-    shown = []
-    for row in rows:
-        shown.append(("" if row[0] in seen else row[0], *row[1:]))
-        seen.add(row[0])
-    return text_table(GPU_COLUMNS, shown, "<" + ">" * (len(GPU_COLUMNS) - 1), snapshot.instance)
+            name = "" if format == "text" and number else host.name
+            row = (name, number, model or None, None, None, held, run, suspended, 0)
+            rows.append(dict(zip(GPU_COLUMNS, row, strict=True)))
+    none, whole = "No host has GPUs.\n", lower_keys(rows)
+    return view_text(format, GPU_COLUMNS, rows, "<" + ">" * 8, none, instance, whole)
 
 
 def _holders(instance: Instance, host: Host) -> list[RunningJob | None]:
@@ -141,30 +130,20 @@ def bhosts(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     if asked.gpus:
         return bhosts_gpu(snapshot, asked, format)
     hosts = [host for host in snapshot.instance.cluster.hosts if asked.wants(host.name)]
-    found = {host.name: numbers(snapshot, host) for host in hosts}
-    if format == "json":
-        return json_records(
-            {**found[host.name], **asdict(snapshot.hosts[host.name])} for host in hosts
+    rows, loads = [numbers(snapshot, host) for host in hosts], snapshot.hosts
+    if format == "text" and asked.long:
+        sides = "<" + ">" * 8 + "<"
+        return "\n".join(
+            f"HOST  {row['HOST_NAME']}\n"
+            + view_text(format, HOST_LONG_COLUMNS, [row], sides, None, snapshot.instance)
+            + "\n CURRENT LOAD USED FOR SCHEDULING:\n"
+            + _load(loads[row["HOST_NAME"]])
+            for row in rows
         )
-    if format == "csv" or not asked.long:
-        rows = [[found[host.name][name] for name in HOST_COLUMNS] for host in hosts]
-        if format == "csv":
-            return csv_rows([column.lower() for column in HOST_COLUMNS], rows)
-        # The short form says that a host is closed, the long one why.
-        short = [[name, status.partition("_")[0], *rest] for name, status, *rest in rows]
-        return text_table(HOST_COLUMNS, short, "<<>>>>>>>", snapshot.instance)
-    return "\n".join(
-        f"HOST  {host.name}\n"
-        + text_table(
-            HOST_LONG_COLUMNS,
-            [[found[host.name][name] for name in HOST_LONG_COLUMNS]],
-            "<" + ">" * 8 + "<",
-            snapshot.instance,
-        )
-        + "\n CURRENT LOAD USED FOR SCHEDULING:\n"
-        + _load(snapshot.hosts[host.name])
-        for host in hosts
-    )
+    whole = [{**row, **asdict(loads[row["HOST_NAME"]])} for row in rows]
+    if format == "text":  # the short form says that a host is closed, the long one why
+        rows = [{**row, "STATUS": row["STATUS"].partition("_")[0]} for row in rows]
+    return view_text(format, HOST_COLUMNS, rows, "<<>>>>>>>", None, snapshot.instance, whole)
 
 
 def numbers(snapshot: Snapshot, host: Host) -> dict[str, Any]:

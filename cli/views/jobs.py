@@ -1,4 +1,4 @@
-"""Jobs as LSF's ``bjobs`` (VEW-01, VEW-06) and ``bhist`` (VEW-08) print them."""
+"""Jobs as LSF's ``bjobs`` (VEW-01, VEW-06), ``bhist`` (VEW-08) and ``bjgroup`` (GRP-01)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...model.display import clock_text, data_of, wall_clock, with_stamps
 from ...model.duration import granted_run_limit, last_start
-from ...model.job import ArraySpec, Job, ranges_of
+from ...model.job import ArraySpec, Job, job_groups_of, ranges_of
 from ...model.pending import bjobs_text
 from ...model.plan import FORMATTERS, AllocationFormatter, allocation_text
 from ...model.resreq import requested
 from ...solver.fairshare.absolute_order import AbsoluteValue
 from ...solver.scheduler.history import PendingJob, Snapshot
 from ..selection import ViewOptions
-from ..tables import csv_rows, json_records, text_table
+from ..tables import csv_rows, dashed, json_records, text_table, view_text
 from .hosts import gpu_lines
 from .queues import thresholds_table
 
@@ -70,14 +70,10 @@ def arrays(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
         count(snapshot.jobs[record.job], "DONE" if record.status == "done" else "EXIT")
     ended = asked.everything or asked.ended
     unfinished = [item for item in found.values() if ended or not item.states.keys() <= _ENDED]
-    rows = [item.row() for item in unfinished]
-    if format == "json":
-        return json_records([dict(zip(ARRAY_COLUMNS, row, strict=True)) for row in rows])
     if format == "csv":
-        return csv_rows(ARRAY_COLUMNS, rows)
-    if not rows:
-        return "No job array found\n"
-    return text_table(ARRAY_COLUMNS, rows, "<<<" + ">" * (len(ARRAY_COLUMNS) - 3))
+        return csv_rows(ARRAY_COLUMNS, [item.row() for item in unfinished])
+    rows = [dict(zip(ARRAY_COLUMNS, item.row(), strict=True)) for item in unfinished]
+    return view_text(format, ARRAY_COLUMNS, rows, "<<<" + ">" * 8, "No job array found\n")
 
 
 _ENDED = frozenset({"DONE", "EXIT"})
@@ -96,6 +92,48 @@ JOB_COLUMNS = (
 NOTHING: Mapping[str, Sequence[Omission]] = {}
 
 
+@dataclass(frozen=True, slots=True)
+class ShownJob:
+    """A job of a view with its state; times in seconds."""
+
+    job: Job
+    #: "RUN", "USUSP", "PEND", "DONE" or "EXIT".
+    status: str
+    #: Slots in use, of a pending job those that it requests.
+    slots: int
+    #: Slots in use by host.
+    hosts: Mapping[str, int] = field(default_factory=dict)
+    start: int | None = None
+    end: int | None = None
+    #: Expected end of a running job, if the instance names one.
+    finish: int | None = None
+    #: Run time of a finished job.
+    run_time: int | None = None
+    waiting: PendingJob = PendingJob()
+
+    @classmethod
+    def pending(cls, snapshot: Snapshot, job: Job) -> ShownJob:
+        """Return a pending job with its reservation and reasons."""
+        waiting = snapshot.waiting.get(job.id, PendingJob())
+        return cls(job, "PEND", job.slots, waiting=waiting)
+
+    @classmethod
+    def running(cls, item: RunningJob) -> ShownJob:
+        """Return a running job, submitted no later than its start, in case none is known (0)."""
+        job = item.job
+        if job.submit > item.start:
+            job = replace(job, submit=item.start)
+        status = "USUSP" if item.suspended else "RUN"
+        return cls(job, status, item.slots, item.allocation, item.start, finish=item.finish)
+
+    @classmethod
+    def ended(cls, snapshot: Snapshot, item: JobRecord) -> ShownJob:
+        """Return a finished job."""
+        status = "DONE" if item.status == "done" else "EXIT"
+        times = (item.start, item.end, None, item.run_time)
+        return cls(snapshot.jobs[item.job], status, item.procs, item.hosts, *times)
+
+
 def bjobs(
     snapshot: Snapshot,
     asked: ViewOptions,
@@ -109,69 +147,47 @@ def bjobs(
     if asked.arrays:
         return arrays(snapshot, asked, format)
     instance = snapshot.instance
-    running, pending, ended = selected(snapshot, asked)
+    found = selected(snapshot, asked)
     if format != "text":
-        records = [
-            *(_running_record(item) for item in running),
-            *(_record(job, "PEND", snapshot.waiting[job.id]) for job in pending),
-            *(_ended_record(snapshot, item) for item in ended),
-        ]
-        for record in records:
-            record["cautions"] = [item.name for item in cautions.get(record["job"], ())]
+        records = [_record(item, cautions.get(item.job.id, ())) for item in found]
         if format == "json":
             return json_records(records)
         rows = [tuple(_flat(value) for value in record.values()) for record in records]
-        return csv_rows(list(_record(Job(""), "", PendingJob())), rows)
-    if not running and not pending and not ended:
+        return csv_rows(list(_record(ShownJob(Job(""), "", 1))), rows)
+    if not found:
         return f"No {_what(asked)} job found\n"
     if not asked.long:
-        rows = [
-            *(job_row(instance, item.job, _status(item), item.allocation) for item in running),
-            *(job_row(instance, job, "PEND", {}) for job in pending),
-            *(job_row(instance, snapshot.jobs[r.job], ending(r), r.hosts) for r in ended),
-        ]
-        table = text_table(JOB_COLUMNS, rows, "<" * len(JOB_COLUMNS), instance)
-        return _with_reasons(table, snapshot, running, pending) if asked.pending else table
+        cells = [job_row(instance, item) for item in found]
+        table = text_table(JOB_COLUMNS, cells, "<" * len(JOB_COLUMNS), instance)
+        return _with_reasons(table, found) if asked.pending else table
     text = FORMATTERS[asked.alloc]
-    return ("\n" + "-" * 78 + "\n\n").join(
-        [
-            *("".join(f"{line}\n" for line in _running_text(instance, item)) for item in running),
-            *(_pending_text(instance, job, snapshot.waiting[job.id], text) for job in pending),
-            *("".join(f"{line}\n" for line in _ended_text(snapshot, item)) for item in ended),
-        ]
-    )
+    return ("\n" + "-" * 78 + "\n\n").join(_long_text(instance, item, text) for item in found)
 
 
-def selected(
-    snapshot: Snapshot, asked: ViewOptions
-) -> tuple[list[RunningJob], list[Job], list[JobRecord]]:
-    """Return the requested jobs that run (or are suspended), wait and have finished."""
+def selected(snapshot: Snapshot, asked: ViewOptions) -> list[ShownJob]:
+    """Return the requested jobs that run (or are suspended), then pending, then finished jobs."""
     instance = snapshot.instance
 
     def wanted(job: Job, hosts: Mapping[str, int]) -> bool:
         return asked.wants_job(job.id, job.user, job.queue, frozenset(hosts))
 
     state = asked.any_state
-    running = [
-        _submitted_by_its_start(item)
+    found = [
+        ShownJob.running(item)
         for item in instance.running
         if (not state or (asked.suspended if item.suspended else asked.running))
         and wanted(item.job, item.allocation)
     ]
-    pending = [job for job in instance.pending if (not state or asked.pending) and wanted(job, {})]
-    ended = [
-        record
+    found += [
+        ShownJob.pending(snapshot, job)
+        for job in instance.pending
+        if (not state or asked.pending) and wanted(job, {})
+    ]
+    return found + [
+        ShownJob.ended(snapshot, record)
         for record in snapshot.finished
         if (asked.ended or asked.everything) and wanted(snapshot.jobs[record.job], record.hosts)
     ]
-    return running, pending, ended
-
-
-def _submitted_by_its_start(item: RunningJob) -> RunningJob:
-    """Return the job with a submission no later than its start, in case none is known (0)."""
-    if item.job.submit <= item.start:
-        return item
-    return replace(item, job=replace(item.job, submit=item.start))
 
 
 def _what(asked: ViewOptions) -> str:
@@ -184,63 +200,32 @@ def _what(asked: ViewOptions) -> str:
     return " or ".join(name for name, wanted in kinds.items() if wanted) or "unfinished"
 
 
-def _with_reasons(
-    table: str, snapshot: Snapshot, running: Sequence[RunningJob], pending: Sequence[Job]
-) -> str:
+def _with_reasons(table: str, found: Sequence[ShownJob]) -> str:
     """Return the short table with the reasons of each job below its line, as ``bjobs -p``."""
-    lines = table.splitlines()
-    first = 1 + len(running)
-    shown = lines[:first]
-    for line, job in zip(lines[first:], pending, strict=False):
-        reasons = snapshot.waiting[job.id].reasons
-        shown += [line, *(f" {bjobs_text(reason, counted=True)};" for reason in reasons)]
-    return "".join(f"{line}\n" for line in [*shown, *lines[first + len(pending) :]])
+    title, *lines = table.splitlines(keepends=True)
+    for line, item in zip(lines, found, strict=True):
+        reasons = item.waiting.reasons
+        title += line + "".join(f" {bjobs_text(reason, counted=True)};\n" for reason in reasons)
+    return title
 
 
-def _status(item: RunningJob) -> str:
-    return "USUSP" if item.suspended else "RUN"
-
-
-def job_row(
-    instance: Instance, job: Job, status: str, where: Mapping[str, int]
-) -> tuple[str | None, ...]:
+def job_row(instance: Instance, item: ShownJob) -> tuple[str | None, ...]:
     """Return the row of a job in the short table."""
-    hosts = ":".join(places(instance, where)) or None
+    job, hosts = item.job, ":".join(places(instance, item.hosts)) or None
     name, time = job.shown_name or None, stamp(instance, job.submit)
     number = job.array_id or job.id  # the index stands in the name
-    return (number, job.user, status, job.queue, job.from_host or None, hosts, name, time)
+    return (number, job.user, item.status, job.queue, job.from_host or None, hosts, name, time)
 
 
-def ending(record: JobRecord) -> str:
-    """Return the state of a finished job: DONE or EXIT."""
-    return "DONE" if record.status == "done" else "EXIT"
-
-
-def _running_record(item: RunningJob) -> dict[str, Any]:
-    """Return the record of a running job; times in seconds."""
-    record = _record(item.job, _status(item), PendingJob())
-    return record | {"slots": item.slots, "start": item.start, "hosts": dict(item.allocation)}
-
-
-def _ended_record(snapshot: Snapshot, item: JobRecord) -> dict[str, Any]:
-    record = _record(snapshot.jobs[item.job], ending(item), PendingJob())
-    hosts = dict(item.hosts)
-    return record | {"slots": item.procs, "start": item.start, "end": item.end, "hosts": hosts}
-
-
-def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
+def _record(item: ShownJob, cautions: Sequence[Omission] = ()) -> dict[str, Any]:
     """Return the record of a job; times in seconds, memory in MB."""
-    reserved = "reserved_slots=slots reserved_memory=memory reserved_since=since"
-    return {
-        **data_of(job, "job=id user"),
-        "status": status,
-        **data_of(job, "queue slots submit"),
-        "start": None,
-        "end": None,
-        "hosts": {},
-        **data_of(waiting, f"{reserved} estimate allocation reason reasons"),
-        "cautions": [],
-    }
+    names = (
+        "job=job.id user=job.user status queue=job.queue slots submit=job.submit start end hosts "
+        "reserved_slots=waiting.slots reserved_memory=waiting.memory reserved_since=waiting.since "
+        "estimate=waiting.estimate allocation=waiting.allocation reason=waiting.reason "
+        "reasons=waiting.reasons"
+    )
+    return {**data_of(item, names), "cautions": [caution.name for caution in cautions]}
 
 
 def _reason_text(reason: Mapping[str, Any]) -> str:
@@ -255,27 +240,23 @@ def _flat(value: object) -> object:
     return value
 
 
-def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
-    yield from head_lines(instance, item.job, _status(item))
-    where = "> <".join(places(instance, item.allocation))
-    yield f"{stamp(instance, item.start)}: Started on <{where}>;"
-    yield from gpu_lines(instance, item.job, item.allocation)
-
-
-def _ended_text(snapshot: Snapshot, item: JobRecord) -> Iterator[str]:
-    instance = snapshot.instance
-    yield from head_lines(instance, snapshot.jobs[item.job], ending(item))
-    assert item.end is not None
+def _long_text(instance: Instance, item: ShownJob, alloc: AllocationFormatter) -> str:
+    if item.status == "PEND":
+        return _pending_text(instance, item.job, item.waiting, alloc)
+    lines = [*head_lines(instance, item.job, item.status)]
     if item.start is not None:
         where = "> <".join(places(instance, item.hosts))
-        yield f"{stamp(instance, item.start)}: Started on <{where}>;"
-    if item.status != "done":
-        words = f"Exited; {why_killed(instance, snapshot.jobs[item.job], item.start, item.end)}."
-    elif (cpu := snapshot.jobs[item.job].cpu_time) is None:
-        words = "Done successfully."
+        lines.append(f"{stamp(instance, item.start)}: Started on <{where}>;")
+    if item.end is None:
+        lines += gpu_lines(instance, item.job, item.hosts)
     else:
-        words = f"Done successfully. The CPU time used is {cpu:.1f} seconds."
-    yield f"{stamp(instance, item.end)}: {words}"
+        words, cpu = "Done successfully.", item.job.cpu_time
+        if item.status == "EXIT":
+            words = f"Exited; {why_killed(instance, item.job, item.start, item.end)}."
+        elif cpu is not None:
+            words += f" The CPU time used is {cpu:.1f} seconds."
+        lines.append(f"{stamp(instance, item.end)}: {words}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def why_killed(instance: Instance, job: Job, start: int | None, end: int) -> str:
@@ -417,7 +398,7 @@ def absolute_values(snapshot: Snapshot) -> list[tuple[Job, AbsoluteValue | None]
 
 def bjobs_aps(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return the view of pending jobs by absolute priority, a dash in queues without one."""
-    wanted = {job.id for job in selected(snapshot, asked)[1]}
+    wanted = {item.job.id for item in selected(snapshot, asked) if item.status == "PEND"}
     rows = [(job, value) for job, value in absolute_values(snapshot) if job.id in wanted]
     if format != "text":
         records = [_aps_record(job, value) for job, value in rows]
@@ -428,7 +409,7 @@ def bjobs_aps(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     if not rows:
         return "No pending job found\n"
     table = [
-        (*job_row(snapshot.instance, job, "PEND", {}), "-" if value is None else str(value))
+        (*job_row(snapshot.instance, ShownJob.pending(snapshot, job)), dashed(value))
         for job, value in rows
     ]
     return text_table((*JOB_COLUMNS, "APS"), table, "<" * len(JOB_COLUMNS) + ">", snapshot.instance)
@@ -457,16 +438,14 @@ def bhist(
 
     instance: as the simulation began with it. until: the second to which the jobs were followed.
     """
-    if format == "json":
-        return json_records(_history_record(instance, item) for item in jobs)
-    rows = [(item.job.id, item.job.user, None, *_times(item)) for item in jobs]
-    columns = ("JOBID", "USER", "JOB_NAME", *TIMES)
-    if format == "csv":
-        return csv_rows([column.lower() for column in columns], rows)
-    if not jobs:
-        return "No matching job found\n"
-    if not asked.long:
-        return f"{_SPENT}:\n" + text_table(columns, rows, "<" * len(columns), instance)
+    if format != "text" or not asked.long or not jobs:
+        columns = ("JOBID", "USER", "JOB_NAME", *TIMES)
+        cells = ((item.job.id, item.job.user, None, *_times(item)) for item in jobs)
+        rows = [dict(zip(columns, row, strict=True)) for row in cells]
+        whole = (_history_record(instance, item) for item in jobs)
+        none, sides = "No matching job found\n", "<" * len(columns)
+        title = f"{_SPENT}:\n" if format == "text" and jobs else ""
+        return title + view_text(format, columns, rows, sides, none, instance, whole)
     return ("\n" + "-" * 78 + "\n\n").join(
         "".join(f"{line}\n" for line in _lines(instance, until, item)) for item in jobs
     )
@@ -537,4 +516,47 @@ def _history_record(instance: Instance, item: JobHistory) -> dict[str, Any]:
         **data_of(item, "job=job.id user=job.user queue=job.queue status"),
         "seconds": {**item.seconds, "TOTAL": item.total},
         "events": events,
+    }
+
+
+GROUP_COLUMNS = ("GROUP_NAME", "NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "FINISH", "JLIMIT")
+
+
+def known_job_groups(instance: Instance) -> list[str]:
+    """Return the job groups of entries and of jobs with their parents, by level and name."""
+    named = {job.job_group for job in instance.jobs if job.job_group}
+    named |= {group.name for group in instance.job_groups}
+    found = {group for name in named for group in job_groups_of(name)}
+    return sorted(found, key=lambda name: (name.count("/"), name))
+
+
+def bjgroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """Return job groups with their limits and the jobs of the group and of those below."""
+    names = known_job_groups(snapshot.instance)
+    rows = [_group_row(snapshot, name) for name in names if asked.wants(name)]
+    return view_text(format, GROUP_COLUMNS, rows, "<" + ">" * 7, "No job group found\n")
+
+
+def _group_row(snapshot: Snapshot, name: str) -> dict[str, Any]:
+    """Return the job counts of a group; all suspended jobs are one count."""
+    instance = snapshot.instance
+    running = [item for item in instance.running if name in job_groups_of(item.job.job_group)]
+    pending = sum(name in job_groups_of(job.job_group) for job in instance.pending)
+    finished = sum(
+        name in job_groups_of(snapshot.jobs[record.job].job_group)
+        for record in snapshot.finished
+        if record.job in snapshot.jobs
+    )
+    suspended = sum(item.suspended for item in running)
+    limits = {group.name: group.limit for group in instance.job_groups}
+    limit = limits.get(name)
+    return {
+        "GROUP_NAME": name,
+        "NJOBS": pending + len(running) + finished,
+        "PEND": pending,
+        "RUN": len(running) - suspended,
+        "SSUSP": 0,
+        "USUSP": suspended,
+        "FINISH": finished,
+        "JLIMIT": f"{len(running)}/{'-' if limit is None else limit}",
     }

@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ...model.configuration import CONSUMERS, Limit, Scope
+from ...model.display import data_of
 from ...model.instance import Instance
 from ...solver.scheduler.history import Snapshot
 from ..selection import ViewOptions
-from ..tables import csv_rows, json_records, text_table
+from ..tables import csv_rows, json_records, lower_keys, text_table, view_text
 
 if TYPE_CHECKING:
     from ...solver.scheduler.history import LimitUse
@@ -19,27 +20,27 @@ if TYPE_CHECKING:
 def bresources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return how amounts of resources are reserved: for each job, host or slot."""
     usages = [item for item in snapshot.instance.reservation_usage if asked.wants(item.resource)]
-    rows = [(item.resource, item.method) for item in usages]
-    if format == "json":
-        return json_records({"resource": name, "method": method} for name, method in rows)
-    if format == "csv":
-        return csv_rows(("resource", "method"), rows)
-    if not rows:
-        return "No reservation usage is configured.\n"
-    table = text_table(("RESOURCE", "METHOD"), rows, "<<")
-    return f"Begin ReservationUsage\n{table}End ReservationUsage\n"
+    rows = [data_of(item, "RESOURCE=resource METHOD=method") for item in usages]
+    none, whole = "No reservation usage is configured.\n", lower_keys(rows)
+    text = view_text(format, ("RESOURCE", "METHOD"), rows, "<<", none, whole=whole)
+    if format != "text" or not rows:
+        return text
+    return f"Begin ReservationUsage\n{text}End ReservationUsage\n"
 
 
 def shared_resources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return shared resources: amounts that scheduling uses, reserved ones, and hosts."""
     shared = [item for item in snapshot.shared if asked.wants(item.name)]
-    if format == "json":
-        return json_records(asdict(item) for item in shared)
-    rows = [(item.name, item.total, item.reserved, " ".join(item.hosts)) for item in shared]
+    rows = [
+        {
+            **data_of(item, "RESOURCE=name TOTAL=total RESERVED=reserved"),
+            "LOCATION": " ".join(item.hosts),
+        }
+        for item in shared
+    ]
+    none, whole = "No shared resource is configured.\n", map(asdict, shared)
     columns = ("RESOURCE", "TOTAL", "RESERVED", "LOCATION")
-    if format == "csv":
-        return csv_rows([column.lower() for column in columns], rows)
-    return text_table(columns, rows, "<>><") if rows else "No shared resource is configured.\n"
+    return view_text(format, columns, rows, "<>><", none, whole=whole)
 
 
 #: Resources of Limit sections that no site defines.

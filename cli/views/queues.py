@@ -11,7 +11,7 @@ from ...model.cluster import BUILTIN_INDICES
 from ...model.shares import QueueSet, queue_hosts, queue_sets
 from ...model.windows import open_periods
 from ...solver.fairshare.reports import ShareLevel, queue_levels
-from ..tables import csv_rows, dashed, json_records, text_table
+from ..tables import dashed, text_table, view_text
 from .users import members_of, share_csv, share_table, shares_text
 
 if TYPE_CHECKING:
@@ -44,20 +44,17 @@ def bqueues(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
         for queue in queues
     }
     sets = {name: policy for policy in queue_sets(instance) for name in policy.queues}
-    if format == "json":
-        return json_records(
-            queue_numbers(snapshot, queue)
-            | _record(instance, queue, sets.get(queue.name))
-            | {"levels": [asdict(level) for level in levels[queue.name]]}
-            for queue in queues
-        )
     if format == "csv" and asked.long:
         return share_csv(level for queue in queues for level in levels[queue.name])
-    rows = [[queue_numbers(snapshot, queue)[name] for name in QUEUE_COLUMNS] for queue in queues]
-    if format == "csv":
-        return csv_rows([column.lower() for column in QUEUE_COLUMNS], rows)
-    if not asked.long:
-        return text_table(QUEUE_COLUMNS, rows, "<><>>>>>>>>", instance)
+    if format != "text" or not asked.long:
+        rows = [queue_numbers(snapshot, queue) for queue in queues]
+        whole = (
+            row
+            | _record(instance, queue, sets.get(queue.name))
+            | {"levels": [asdict(level) for level in levels[queue.name]]}
+            for queue, row in zip(queues, rows, strict=True)
+        )
+        return view_text(format, QUEUE_COLUMNS, rows, "<><>>>>>>>>", None, instance, whole)
     return ("\n" + "-" * 78 + "\n\n").join(
         _text(snapshot, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
     )

@@ -11,7 +11,7 @@ from ...model.job import Job
 from ...model.reserved_periods import ReservedPeriods, reserved_periods
 from ...solver.scheduler.history import Snapshot
 from ..selection import ViewOptions
-from ..tables import csv_rows, json_records, text_table
+from ..tables import text_table, view_text
 
 COLUMNS = ("RSVID", "TYPE", "USER", "NCPUS", "RSV_HOSTS", "TIME_WINDOW")
 
@@ -20,13 +20,10 @@ def brsvs(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return reservations with used and total slots and their times; -l: state and jobs."""
     instance = snapshot.instance
     items = [item for item in instance.advance_reservations if asked.wants(item.name)]
-    if format == "json":
-        return json_records([{**_row(instance, item), **_more(snapshot, item)} for item in items])
-    if format == "csv":
-        rows = [[_row(instance, item)[name] for name in COLUMNS] for item in items]
-        return csv_rows([column.lower() for column in COLUMNS], rows)
-    if not items:
-        return "No reservation found\n"
+    if format != "text" or not items:
+        rows = [_row(instance, item) for item in items]
+        whole = (row | _more(snapshot, item) for row, item in zip(rows, items, strict=True))
+        return view_text(format, COLUMNS, rows, "", "No reservation found\n", whole=whole)
     if not asked.long:
         return _table(instance, items)
     return "\n".join(_table(instance, [item]) + _long(snapshot, item) for item in items)

@@ -17,13 +17,13 @@ from ...model.resreq.syntax import Simple
 from ...model.shares import queue_hosts
 from ...model.slurm_partitions import partitions_of
 from ...model.slurm_words import job_id
-from ..tables import csv_rows, json_records, text_table
+from ..tables import lower_keys, text_table, view_text
 from .hosts import numbers as host_numbers
-from .jobs import selected
+from .jobs import ShownJob, selected
 
 if TYPE_CHECKING:
     from ...model.cluster import Host
-    from ...model.job import Job, RunningJob
+    from ...model.job import Job
     from ...solver.scheduler.history import Snapshot
     from ..selection import ViewOptions
 
@@ -51,8 +51,9 @@ _NUMBER = re.compile(r"\d+$", re.ASCII)
 
 def squeue(snapshot: Snapshot, asked: ViewOptions) -> str:
     """Return pending jobs by priority, then running jobs, a row each as ``squeue`` has them."""
-    running, pending, _ = selected(snapshot, asked)
-    rows = [*_pending_rows(snapshot, pending), *(_running_row(snapshot, run) for run in running)]
+    found = selected(snapshot, asked)
+    rows = [*_pending_rows(snapshot, [item.job for item in found if item.status == "PEND"])]
+    rows += [_running_row(snapshot, item) for item in found if item.status in ("RUN", "USUSP")]
     return text_table(QUEUE_COLUMNS, rows, "><<<<>><")
 
 
@@ -102,13 +103,13 @@ def _reason(snapshot: Snapshot, job: Job, first: set[str]) -> str:
     return said.reason if said is not None and _WORD.fullmatch(said.reason) else word
 
 
-def _running_row(snapshot: Snapshot, run: RunningJob) -> tuple[Any, ...]:
-    job, nodes = run.job, node_list(run.allocation)
-    state = "S" if run.suspended else "R"
-    elapsed = elapsed_text(snapshot.instance.now - run.start)
-    partitions = ",".join(partitions_of(snapshot.instance, job.queue))
-    return (job_id(job.id), partitions, job.name or None, job.user, state, elapsed,
-            len(run.allocation), nodes)  # fmt: skip
+def _running_row(snapshot: Snapshot, run: ShownJob) -> tuple[Any, ...]:
+    job, instance = run.job, snapshot.instance
+    state = "S" if run.status == "USUSP" else "R"
+    elapsed = elapsed_text(instance.now - (run.start or 0))
+    partitions = ",".join(partitions_of(instance, job.queue))
+    head = (job_id(job.id), partitions, job.name or None, job.user, state, elapsed)
+    return (*head, len(run.hosts), node_list(run.hosts))
 
 
 def node_list(names: Iterable[str]) -> str:
@@ -195,8 +196,7 @@ def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return accounts and their users with shares and usage at the last computation."""
     use = snapshot.order.priorities.use
     if use is None:
-        empty = {"json": json_records([]), "csv": csv_rows(list(map(str.lower, COLUMNS)), [])}
-        return empty.get(format, NO_SHARES)
+        return view_text(format, COLUMNS, [], "", NO_SHARES)
     use.advance(snapshot.instance.now)
     level = asked.long and use.rule.is_fair_tree
     columns = (*COLUMNS, *((LEVEL,) if level else ()))
@@ -218,13 +218,8 @@ def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
                 **({LEVEL: _fraction(found.level)} if level else {}),
             }
         )
-    if format == "json":
-        return json_records({key.lower(): _number(value) for key, value in row.items()}
-                            for row in rows)  # fmt: skip
-    cells = [[row[name] for name in columns] for row in rows]
-    if format == "csv":
-        return csv_rows([column.lower() for column in columns], cells)
-    return text_table(columns, cells, "<<" + ">" * (len(columns) - 2))
+    whole = ({key: _number(value) for key, value in row.items()} for row in lower_keys(rows))
+    return view_text(format, columns, rows, "<<" + ">" * (len(columns) - 2), whole=whole)
 
 
 def _fraction(value: float | None) -> str | None:

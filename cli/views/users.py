@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...solver.fairshare.reports import ShareLevel, group_views, partition_views
-from ..tables import csv_rows, json_records, text_table
+from ..tables import csv_rows, json_records, text_table, view_text
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
@@ -29,17 +29,8 @@ def known_users(instance: Instance) -> list[str]:
 
 def busers(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return users and user groups with their slot limits and the slots of their jobs."""
-    rows = user_rows(snapshot, asked)
-    if format == "json":
-        return json_records(rows)
-    cells = [[row[name] for name in USER_COLUMNS] for row in rows]
-    if format == "csv":
-        return csv_rows([column.lower() for column in USER_COLUMNS], cells)
-    return (
-        text_table(USER_COLUMNS, cells, "<" + ">" * 8, snapshot.instance)
-        if rows
-        else "No user has a job.\n"
-    )
+    rows, none = user_rows(snapshot, asked), "No user has a job.\n"
+    return view_text(format, USER_COLUMNS, rows, "<" + ">" * 8, none, snapshot.instance)
 
 
 def user_rows(snapshot: Snapshot, asked: ViewOptions) -> list[dict[str, Any]]:
