@@ -18,12 +18,19 @@ from ..model.plan import PlannedArray, array_name, profile_text, starts_text
 from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
-from .outlook_text import caution_lines, placed_text, start_lines, start_times
+from .outlook_text import (
+    MAX_JOBS,
+    brief_text,
+    caution_lines,
+    is_small,
+    placed_text,
+    start_lines,
+    start_times,
+)
 from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
 from .source import Source
 from .tables import Column, ListingRow, csv_text, hosts_text, listing_text, paragraph
-from .watched import MAX_JOBS, is_small
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -231,8 +238,6 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
 
 
 def _brief(instance: Instance, found: Explanation) -> str:
-    from .brief import brief_text
-
     clock = _clock(instance, found)
     job, answer, method = found.answer.job.id, found.answer, found.method
     if found.outlook is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
+from threading import Event
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ..model.display import WrittenTimes, day_clock_text, duration_text, smallest_difference
+from ..model.display import DAY, WrittenTimes, day_clock_text, duration_text, smallest_difference
 from ..model.slurm_words import family_text
 from .outlook_text import caution_lines, could_start, short_reason, start_lines, start_times
 from .tables import State
@@ -241,3 +242,31 @@ def cell_of(item: ListedJob, name: str, by_clock: bool = True) -> str:
     if name in ("configured", "possible"):
         return str(getattr(item, f"{name}_{'clock' if by_clock else 'text'}"))
     return str(getattr(item, name))
+
+
+def listed(
+    instance: Instance,
+    warnings: Sequence[str],
+    time_limit: float,
+    cancel: Event,
+    publish: Callable[[Listing], None],
+) -> Listing:
+    """Return the listing with the slots in use over 24 hours.
+
+    time_limit: wall seconds of the simulation, and of the plan. publish: takes listings of the
+    first starts before the others are planned.
+    """
+    from ..solver.advice.slots import free_when, hours
+    from ..solver.outlook.outlook import StepLimits, starts_in_steps
+
+    def made(found: Outlook) -> Listing:
+        times = hours(instance.now, DAY)
+        usage = free_when(instance, found.configured.values(), times)
+        return replace(listing_of(instance, found, warnings), usage=usage)
+
+    limits = StepLimits(configured=time_limit, plan=time_limit)
+    return made(
+        starts_in_steps(
+            instance, lambda found: publish(made(found)), limits, cancel=cancel, skip_plan=cancel
+        )
+    )

@@ -1,18 +1,24 @@
-"""The predicted start of one job as sentences, the same in every command."""
+"""The predicted start of one job as sentences, the same in every command; and lines to paste."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import shlex
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..model.display import WrittenTimes
+from ..model.display import WrittenTimes, duration_text
 from ..model.omissions import Omission, sentences
 from ..model.plan import proof_text
-from .tables import hosts_text
+from ..model.slurm_words import change_text, update_command
+from .tables import hosts_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.progress import OnProgress
     from ..solver.advice.ask import Answer
+    from ..solver.advice.explain import Explanation
     from ..solver.advice.what_if import StartAnswer
     from ..solver.outlook.outlook import JobOutlook
 
@@ -184,3 +190,96 @@ def placed_text(
     start = clock.text(answer.start)
     where = hosts_text(answer.allocation, wide)
     return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"
+
+
+def command_of(instance: Instance, job: str, change: str) -> str:
+    """Return the command for a change of a job, "" if no single command makes it.
+
+    An option of its own is all that bmod needs; a section of -R would need the whole string.
+    """
+    if instance.params.scheduler.has_own_words:
+        return update_command(job, change)
+    option = re.match(r"with (-\S+ \S+)", change)
+    if option is not None:  # "or less" and its reason are no part of the command
+        return f"bmod {option[1]} {shlex.quote(job)}"
+    if change.startswith("in queue "):
+        return f"bswitch {change.removeprefix('in queue ')} {shlex.quote(job)}"
+    return ""
+
+
+def brief_text(clock: WrittenTimes, found: Explanation, start: str, cautions: Iterable[str]) -> str:
+    """Return two sentences, the lines to paste and the omissions of the answer.
+
+    start: when and where the job starts. cautions: sentences on what is omitted.
+    """
+    answer = found.answer
+    if answer.waits_for and answer.start is not None and answer.start != clock.instance.now:
+        it = "it " if answer.waits_for.startswith("needs ") else ""
+        start = f"{start}: {it}{answer.waits_for}"
+    sentence, lines = _help(clock, found)
+    instance = clock.instance
+    text = paragraph(f"{start}.", instance=instance)
+    text += paragraph(sentence, instance=instance) if sentence else ""
+    text += "".join(f"  {line}\n" for line in lines)
+    text += "".join(paragraph(caution, instance=instance) for caution in cautions)
+    return text + (paragraph(clock.note) if clock.day is not None else "")
+
+
+def _help(clock: WrittenTimes, found: Explanation) -> tuple[str, tuple[str, ...]]:
+    """Return a change that starts the job earlier: one by its user, else one by an
+    administrator.
+    """
+    from ..solver.advice.diagnosis.records import page_of
+    from ..solver.pending_reasons import counted
+
+    instance, job = clock.instance, found.answer.job.id
+    for item in found.suggestions:
+        line = command_of(instance, job, item.change)
+        if line:
+            gain = "" if item.gain is None else f", {duration_text(item.gain)} earlier"
+            change = change_text(instance, item.change)
+            change = change[0].upper() + change[1:]
+            return f"{change} it would start {clock.text(item.start)}{gain}:", (line,)
+    pages = () if found.diagnosis is None else page_of(instance, found.diagnosis).verdicts
+    remedies = (remedy for verdict in pages for remedy in verdict.remedies)
+    for remedy in remedies:
+        if remedy.lines[0].startswith("job "):  # another request of a job
+            continue
+        lines = (*remedy.lines, *((remedy.then,) if remedy.then else ()))
+        return f"An administrator could change this; {remedy.gives}", lines
+    if found.suggestions:
+        item = found.suggestions[0]
+        change = change_text(instance, item.change)
+        return f"It would start {clock.text(item.start)} {change}.", ()
+    if found.answer.start == clock.instance.now:
+        return "", ()
+    return f"No change that was tried starts it earlier ({counted(found.tried, 'change')}).", ()
+
+
+#: Up to this many running and pending jobs, changes of the configuration are tried by default.
+MAX_JOBS = 2000
+
+
+def explained(
+    instance: Instance,
+    job: str,
+    time_limit: float | None,
+    cancel: threading.Event,
+    on_progress: OnProgress | None = None,
+) -> Explanation:
+    """Return the explanation, as `slotwise explain` prints it."""
+    from ..solver.advice.explain import explain
+
+    return explain(
+        instance,
+        job,
+        time_limit=time_limit,
+        configuration=is_small(instance),
+        cancel=cancel,
+        on_progress=on_progress,
+    )
+
+
+def is_small(instance: Instance) -> bool:
+    """Whether changes of the configuration are tried unasked."""
+    return len(instance.running) + len(instance.pending) <= MAX_JOBS

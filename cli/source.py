@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..model.confined import is_inside
 from ..model.errors import InputError, Problem
@@ -166,3 +166,28 @@ class Source:
 
 def _is_instance(word: str) -> bool:
     return word.endswith(INSTANCES) and os.path.exists(word)
+
+
+#: Reads the state of the cluster, with warnings; raises InputError and OSError.
+StateReader: TypeAlias = Callable[[], tuple["Instance", Sequence["Problem"]]]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSource:
+    """A source of the cluster's state, and the file behind it."""
+
+    read: StateReader
+    #: Name of the source on the page.
+    title: str
+    #: The file that is watched; None if none is.
+    file: Path | None = None
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return a stamp of the file, which differs once the file has changed."""
+        if self.file is None:
+            return ()
+        try:
+            found = self.file.stat()
+        except OSError:
+            return (0,)
+        return found.st_mtime_ns, found.st_size, found.st_ino

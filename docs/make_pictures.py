@@ -191,10 +191,9 @@ def top_page() -> str:
     from unittest.mock import patch
 
     import slotwise as sw
-    from slotwise.cli.listing import JobChoice
+    from slotwise.cli.listing import JobChoice, listed
+    from slotwise.cli.source import WatchedSource
     from slotwise.cli.top.page import TopApp
-    from slotwise.cli.top.planned import listed
-    from slotwise.cli.watched import WatchedSource
     from textual.widgets import DataTable
 
     class Still(TopApp):

@@ -31,8 +31,7 @@ from ...solver.advice.likely import times_of
 from ...solver.advice.suggestions import Suggestion
 from ...solver.budget import Deadline
 from ...solver.pending_reasons import counted
-from ..brief import command_of
-from ..outlook_text import could_start
+from ..outlook_text import command_of, could_start
 from ..source import LIVE
 from ..tables import hosts_text
 from .data import MAX_JOBS, Report

@@ -9,8 +9,7 @@ from ...solver.pending_reasons import counted
 from ..outlook_text import short_reason
 from .about import About, JobRow
 from .bars import host_groups
-from .data import Report
-from .status import Figure, figures_of, status_of
+from .data import Figure, Report, figures_of, status_of
 
 #: Rows of the slim table; the folded tables have every job.
 MAX_PICKED = 1000

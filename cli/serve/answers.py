@@ -1,15 +1,20 @@
-"""Answers of the service as records: each with the time of its state, cautions and staleness."""
+"""Answers of the service as records, as a viewer may see them; their description; Atom."""
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ...model.display import DAY, clock_text, data_of, iso_time
 from ...model.duration import expected_finish, two_cycles
+from ...model.escaping import printable
 from ...model.formats.submit import UNNAMED
 from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
@@ -23,6 +28,9 @@ from .polls import shifted, zero_of
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.omissions import Omission
+    from .access import Viewer
+    from .board import BoardState, PlannedRow, RowChange
+
 
 #: Maximum number of rows of one answer, and of hosts of one job.
 MAX_ROWS, MAX_HOSTS = 5000, 24
@@ -390,3 +398,271 @@ def plan_record(state: BoardState, head: dict[str, Any], viewer: Viewer) -> dict
         "plan_of": of,
         "cautions": cautions_record(state, own),
     }
+
+
+__all__ = [
+    "AccuracyAnswer", "AskAnswer", "Health", "JobAnswer", "JobLeft", "JobsAnswer", "PlanAnswer",
+    "SlotsAnswer", "answers_of",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request without its answer."""
+
+    #: Error and accepted values, in one sentence.
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobAnswer:
+    """One pending job; times in seconds of the instance."""
+
+    state: StateTime
+    job: dict[str, Any]
+    now: int
+    #: Place in the order of the pending jobs, and their number.
+    position: int
+    of: int
+    run_limit: int | None
+    #: Sentences on its start.
+    lines: list[str]
+    outlook: dict[str, Any] | None
+    #: Hosts of its start and of the possible one, with the jobs there until then.
+    place: list[dict[str, Any]]
+    #: Starts of earlier states, and those in the store.
+    moves: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    #: With explain=true: why it waits, and commands that would help.
+    explanation: dict[str, Any] | None = None
+    commands: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLeft:
+    """A job that is not pending."""
+
+    error: str
+    state: StateTime
+    #: Second of the state, null before the first one.
+    now: int | None
+    #: Its start, its latest end, its hosts, slots, user and queue; null if it does not run.
+    run: dict[str, Any] | None
+    #: Estimates while it waited: of the last states, and those in the store.
+    moves: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """The plan of possible starts, null before the first one."""
+
+    state: StateTime
+    plan: dict[str, Any] | None
+    #: Time of the state that was planned.
+    plan_of: str | None
+    cautions: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class AskAnswer:
+    """When a job would start, as data and as sentences."""
+
+    state: StateTime
+    answer: dict[str, Any]
+    lines: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsAnswer:
+    """What could start now, and free slots over time."""
+
+    state: StateTime
+    slots: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyAnswer:
+    """How right the estimates were, null without a store."""
+
+    state: StateTime
+    accuracy: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the service works: "ok", or why not."""
+
+    status: str
+    stale: bool
+    version: str
+
+
+#: Statuses other than 200, each with its cause.
+_CAUSES: Final[Mapping[int, str]] = {
+    304: "The state is still the one whose ETag was sent as If-None-Match; there is no body.",
+    400: "The request has a value that is not accepted.",
+    401: "The token is missing or wrong.",
+    403: "The proxy names no user.",
+    404: "The job is not pending, or a name is unknown.",
+    413: "The body is too long, or came too slowly.",
+    414: "The address is too long.",
+    415: "The body is not of the type application/json.",
+    421: "Without a token, only this machine is answered.",
+    429: "Too many questions of this client are waiting; Retry-After gives the time to wait.",
+    503: "There is no answer now; Retry-After gives the time to wait.",
+}
+#: Statuses of every request that needs access.
+_OF_ALL: Final = (400, 401, 403, 414, 421)
+
+
+def answers_of(
+    body: type | str, *more: int, is_open: bool = False, unknown: type = Refused
+) -> dict[int | str, Any]:
+    """Return the answers of a path by status. body: of 200; a media type if it is not a record.
+
+    more: statuses of this path alone. is_open: whether it needs no access. unknown: body of 404.
+    """
+    record: dict[str, Any] = {"model": body}
+    done = {"content": {body: {}}} if isinstance(body, str) else record
+    found: dict[int | str, Any] = {200: {"description": "The answer.", **done}}
+    for status in sorted((*more, *(() if is_open else _OF_ALL))):
+        model = body if is_open else unknown if status == 404 else Refused
+        refused = {} if status == 304 else {"model": model}
+        found[status] = {"description": _CAUSES[status], **refused}
+    return found
+
+
+#: Maximum number of entries.
+MAX_ENTRIES = 100
+#: Content type of a feed.
+ATOM = "application/atom+xml"
+#: Second 0 of an instance without dates.
+_NO_DATE = "1970-01-01T00:00:00+00:00"
+
+
+def feed_record(
+    state: BoardState, head: dict[str, Any], viewer: Viewer, only: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the last moved starts, the latest first. only: values that columns must have."""
+    polled = state.polled
+    if polled is None:
+        return {"state": head, "now": _NO_DATE, "moved": []}
+    origin = polled.instance.origin or _NO_DATE
+
+    def moves() -> Iterator[tuple[int, str, PlannedRow, int | None, RowChange]]:
+        waiting = (row.planned for row in state.rows if row.planned is not None)
+        for row in (*waiting, *state.left.values()):
+            listed = row.listed
+            chosen = all(getattr(listed, name) == value for name, value in only.items())
+            for move in row.moves if chosen and viewer.sees(listed.user) else ():
+                if move.change is not None and move.change.is_move:
+                    yield move.at, listed.job, row, move.as_configured, move.change
+
+    latest = heapq.nlargest(MAX_ENTRIES, moves(), key=lambda item: item[:2])
+    moved = []
+    for at, _, row, start, change in latest:
+        record = moved_record(row, start, change, polled.instance)
+        stamp = iso_time(origin, at - zero_of(polled.instance))
+        moved.append({**record, "updated": stamp})
+    return {"state": head, "now": iso_time(origin, polled.instance.now), "moved": moved}
+
+
+def atom(record: Mapping[str, Any]) -> bytes:
+    """Return the feed of a record as XML."""
+    source, moved = record["state"]["source"], record["moved"]
+    feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
+    of_source = f"urn:slotwise:{quote(source, safe='')}"
+    updated = moved[0]["updated"] if moved else record["now"]
+    _texts(feed, title=f"Moved starts, {source}", id=of_source, updated=updated)
+    SubElement(SubElement(feed, "author"), "name").text = "slotwise"
+    SubElement(feed, "link", rel="self", type=ATOM, href="feed.atom")
+    SubElement(feed, "link", rel="alternate", type="text/html", href="./")
+    for item in moved:
+        entry, job = SubElement(feed, "entry"), quote(item["job"], safe="")
+        _texts(
+            entry,
+            title=f"{item['job']}: {item['text']}",
+            id=f"{of_source}:{job}:{item['updated']}",
+            updated=item["updated"],
+            summary=f"Start as configured: {_start(item, 'as_configured')}, before "
+            f"{_start(item, 'before')}. User {item['user']}, queue {item['queue']}, "
+            f"slots {item['slots']}.",
+        )
+        SubElement(entry, "link", href=f"job/{job}")
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(feed)
+
+
+def _texts(parent: Element, **texts: str) -> None:
+    """Add elements with texts; a character that XML cannot have is escaped."""
+    for name, text in texts.items():
+        SubElement(parent, name).text = printable(text)
+
+
+def _start(item: Mapping[str, Any], name: str) -> str:
+    """Return a start as a stamp, or as a short text without dates."""
+    return item.get(f"{name}_time") or item.get(f"{name}_text") or "unknown"
+
+
+_ID = r"(?!(?:jobs?|until)\b)[\w\[\]-]+(?:\.\w+)*(?![\w\[]| more)"
+#: A list of jobs in a sentence, in a command, and one job between quotes or before a time.
+_LISTED = re.compile(
+    rf"\b(jobs?|when|until|after|before|behind|for|of|if) ({_ID}(?:(?:, | and | or ){_ID})*)"
+)
+_COMMAND = re.compile(rf"\b(brequeue|bkill|bstop|scontrol requeue|scancel) ({_ID}(?: {_ID})*)")
+_ONE = re.compile(rf"(?<=')[^']+(?=')|{_ID}(?= at [\d+n])")
+_NUMBER = re.compile(r"\d+(\[\d+\])?")
+
+
+def shown(record: Any, state: BoardState, viewer: Viewer) -> Any:
+    """Return an answer as a viewer may see it: a named user learns no id of a job of others."""
+    return record if viewer.user is None else _SeenJobs.of(state, viewer).without_others(record)
+
+
+@dataclass(frozen=True, slots=True)
+class _SeenJobs:
+    """Ids of the jobs of a state by whether a viewer sees them."""
+
+    own: frozenset[str]
+    others: frozenset[str]
+
+    @classmethod
+    def of(cls, state: BoardState, viewer: Viewer) -> _SeenJobs:
+        seen: dict[bool, set[str]] = {True: set(), False: set()}
+        for poll in filter(None, (state.polled, state.planned)):
+            for job in (*poll.instance.pending, *(run.job for run in poll.instance.running)):
+                seen[viewer.sees(job.user)].add(job.id)
+        rows = (*state.left.values(), *(row.planned for row in state.rows))
+        for row in rows:  # what moved their starts may have left the cluster
+            if row is not None and viewer.sees(row.listed.user):
+                seen[True].add(row.listed.job)
+                changes = [move.change for move in row.moves if move.change is not None]
+                seen[False].update(name for change in changes for name in change.named)
+        return cls(frozenset(seen[True]), frozenset(seen[False] - seen[True]))
+
+    def without_others(self, record: Any) -> Any:
+        """Return a record in which sentences and lists name no job of others."""
+        if isinstance(record, str):
+            if record in self.others:
+                return "another job"
+            text = _LISTED.sub(self._listed, _COMMAND.sub(self._listed, record))
+            return _ONE.sub(lambda one: "another job" if one[0] in self.others else one[0], text)
+        if isinstance(record, Mapping):
+            return {key: self.without_others(value) for key, value in record.items()}
+        if isinstance(record, (list, tuple)):
+            return [self.without_others(value) for value in record]
+        return record
+
+    def _listed(self, found: re.Match[str]) -> str:
+        lead, names = found[1], re.split(", | and | or | ", found[2])
+        of_jobs = lead.startswith("job")
+        # A job that has finished is in no state: of its id only the form is known.
+        gone = [n for n in names if of_jobs and n not in self.own and _NUMBER.fullmatch(n)]
+        hidden = self.others.intersection(names).union(gone)
+        if not hidden:
+            return found[0]
+        known = [name for name in names if name not in hidden]
+        rest = "another job" if len(hidden) == 1 else "other jobs"
+        if known:
+            return f"{lead} {', '.join(known)} and {rest}"
+        return rest if of_jobs else f"{lead} {rest}"

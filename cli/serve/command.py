@@ -130,17 +130,15 @@ def serve(
     if seconds < MIN_EVERY:
         raise InputError([Problem(f"must be {MIN_EVERY:g} s or more, not {every!r}", "--every")])
     from .access import Access
-    from .living import living_cluster
     from .notices import delivery_to
     from .polls import state_source
 
     keep = kept.seconds()
     _check_needed("--speed", speed, "--example", source.example)
-    pace = SPEED if speed is None else speed
     life = None if lifetime is None else interval_of(lifetime, "--for")
     access = Access.of(listen.host, listen.token_file, listen.trust_user_header)
     deliver = None if notify is None else delivery_to(notify)
-    polls = state_source(source, lambda name: living_cluster(name, pace))
+    polls = state_source(source, SPEED if speed is None else speed)
     with ExitStack() as stack:
         store = kept.store
         if store is None and source.example is not None:  # so that its score has something to show
@@ -205,10 +203,10 @@ def made(
     """
     from ...solver.outlook.outlook import StepLimits
     from .board import Board
-    from .keeping import StoreKeeper
     from .notices import Notifier
     from .planning import LogForecasts, PlannerThread
     from .poller import Breaker, Poller
+    from .score import StoreKeeper
     from .service import Service
     from .store import Store
 

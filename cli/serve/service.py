@@ -16,7 +16,7 @@ from ...model.errors import InputError, UnknownNameError
 from ...model.formats.submit import UNNAMED
 from ...model.input_limits import STRICT, limited
 from ...model.omissions import sentences
-from ..watched import explained
+from ..outlook_text import explained
 from .access import Access, Viewer
 from .board import Board, BoardState
 from .planning import PlannerThread
@@ -26,8 +26,8 @@ from .questions import TIME_LIMIT, QuestionQueue
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.job import Job
-    from .keeping import StoreKeeper
     from .notices import Notifier
+    from .score import StoreKeeper
 
 #: Answers that are kept for further requests.
 MAX_KEPT = 200
@@ -229,8 +229,7 @@ def changed_record(
     """Return when a pending job would start with a change of its request, and its commands."""
     from ...solver.advice.suggestions import limit_text, refusal, with_limit, with_slots
     from ...solver.advice.what_if import WhatIfPlanner
-    from ..brief import command_of
-    from ..outlook_text import placed_text
+    from ..outlook_text import command_of, placed_text
 
     edited, changes = job, []
     if asked.slots is not None:
@@ -267,7 +266,7 @@ def slots_record(
 
 def explanation_record(instance: Instance, job: str, cancel: threading.Event) -> dict[str, Any]:
     """Return why a job waits and what would help, with a line to paste for each suggestion."""
-    from ..brief import command_of
+    from ..outlook_text import command_of
 
     found = explained(instance, job, TIME_LIMIT, cancel)
     commands = [command_of(instance, job, item.change) for item in found.suggestions]

@@ -12,8 +12,8 @@ from ...model.escaping import printable
 from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.pending_reasons import counted
-from ..brief import command_of
 from ..listing import NOW, WAITS, JobChoice, ListedJob, Listing, QueueLoad, queue_loads
+from ..outlook_text import command_of
 from ..tables import strip_text
 
 if TYPE_CHECKING:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import typer
 
 from ...model.errors import InputError, report
 from ..declare import command, option
-from ..listing import Column, JobChoice, cell_of
+from ..listing import Column, JobChoice, cell_of, listed
 from ..options import interval_of, print_note
 from ..process import Exit, cancel_on_signal, left_of
-from ..source import Source
+from ..source import Source, WatchedSource
 from ..tables import Column as TableColumn
 from ..tables import ListingRow, TableStyle, listing_text, terminal_width
-
-if TYPE_CHECKING:
-    from ..watched import WatchedSource
 
 #: Wall-clock seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
@@ -49,8 +45,6 @@ def top(
 
     Exit codes: 0 done, 2 bad input, 3 printed once and stopped early.
     """
-    from ..watched import WatchedSource
-
     given = WatchedSource(source.read_with_warnings, source.name, source.watched)
     seconds = interval_of(every, "--every") if every is not None else None
     only = {"user": user, "queue": queue}
@@ -76,7 +70,6 @@ def top(
 def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
     """Print the table on standard output, warnings on standard error."""
     from .about import head_lines, titles
-    from .planned import listed
 
     with cancel_on_signal() as cancel:
         with cancel.reading():

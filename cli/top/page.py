@@ -28,10 +28,11 @@ from ...model.errors import SlotwiseError, report
 from ...model.escaping import printable
 from ...model.slurm_words import family_text
 from ..explain import explanation_output
-from ..listing import FILTERS, Column, JobChoice, ListedJob, Listing, cell_of
+from ..listing import FILTERS, Column, JobChoice, ListedJob, Listing, cell_of, listed
+from ..outlook_text import explained
 from ..slots import slots_text
+from ..source import WatchedSource
 from ..tables import COLOURS
-from ..watched import WatchedSource, explained
 from .about import (
     PLANNING,
     WIDE,
@@ -41,7 +42,6 @@ from .about import (
     news,
     titles,
 )
-from .planned import listed
 
 if TYPE_CHECKING:
     from ...model.instance import Instance

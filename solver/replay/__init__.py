@@ -7,7 +7,6 @@
 [0, 10, 2]
 """
 
-from .comparison import ReplayComparison
 from .measures import GroupMetrics, Measuring, Metrics
 from .policies import QueuePolicy, QueueView
 from .session import (
@@ -15,6 +14,7 @@ from .session import (
     Checkpoint,
     Policy,
     Replay,
+    ReplayComparison,
     ReplayResult,
     engine_of,
     measure,

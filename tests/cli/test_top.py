@@ -16,9 +16,9 @@ import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
 from slotwise.cli.listing import JobChoice, Listing, listing_of
+from slotwise.cli.source import WatchedSource
 from slotwise.cli.top.about import head_lines, news
 from slotwise.cli.top.page import TopApp
-from slotwise.cli.watched import WatchedSource
 from slotwise.solver.outlook.outlook import outlook
 from textual.pilot import Pilot
 from textual.widgets import DataTable

@@ -43,9 +43,11 @@ OTHERS = {
     # Whether there is one, and whether a terminal is at its other end.
     ("cli/ask.py", "sys.stdin"): "is not read",
     ("cli/top/command.py", "sys.stdin"): "is not read",
-    ("cli/serve/api.py", "read_text"): "a page that comes with slotwise",
+    (
+        "cli/serve/api.py",
+        "read_text",
+    ): "a page of slotwise, and what the kernel says of this process",
     ("cli/serve/api.py", "read_bytes"): "a script or style that comes with slotwise",
-    ("cli/serve/metrics.py", "read_text"): "what the kernel says of this process",
     ("cli/serve/command.py", "open"): "a store",
     ("cli/serve/opened.py", "open"): "a store",
     ("cli/serve/database.py", "open"): "a store, to lock it",

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 import slotwise as sw
 import typer
-from sampling import some
-from slotwise.cli import replay_plot
+from slotwise.cli.replay import figure_bytes
 from slotwise.cli.replay import replay as replay_command
 from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
@@ -173,7 +172,7 @@ def test_the_figure(form: str, log: Path, tmp_path: Path) -> None:
         text = content.decode()
         assert all(word in text for word in ("fcfs", "easy", "bounded slowdown", "waiting jobs"))
         compared = sw.replay(sw.read_log(log), policy=["fcfs", "easy"])
-        assert replay_plot.figure_bytes(compared, form) == content
+        assert figure_bytes(compared, form) == content
 
 
 def test_a_stopped_replay_is_not_written() -> None:

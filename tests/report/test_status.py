@@ -19,11 +19,9 @@ from slotwise import (
     WaitChange,
     WaitingJob,
 )
-from slotwise.cli.brief import command_of
-from slotwise.cli.outlook_text import short_reason
+from slotwise.cli.outlook_text import command_of, short_reason
 from slotwise.cli.report.about import About, lsf_words
-from slotwise.cli.report.data import Report
-from slotwise.cli.report.status import figures_of, status_of
+from slotwise.cli.report.data import Report, figures_of, status_of
 from slotwise.solver.advice.diagnosis.diagnose import diagnose
 
 HOUR = 3600

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from asgi_client import get
-from serve.service_lab import Scripted, joint_wins, lab
+from serve.service_lab import joint_wins, lab
 from slotwise import Host, Instance, Job, RunningJob
-from slotwise.cli.serve.living import LivingCluster, living_cluster
 from slotwise.cli.serve.planning import WHOLE_EVERY
 from slotwise.cli.serve.poller import LONGEST_WAIT, Breaker
-from slotwise.cli.serve.polls import SnapshotFolder, state_source
+from slotwise.cli.serve.polls import LivingCluster, SnapshotFolder, living_cluster, state_source
 from slotwise.cli.source import Source
 from slotwise.model.errors import InputError
 from slotwise.solver.outlook.outlook import StepLimits, outlook
@@ -48,18 +47,15 @@ def test_the_newest_readable_snapshot_of_a_folder_counts(tmp_path: Path) -> None
 
 
 def test_sources_of_the_command(tmp_path: Path) -> None:
-    def living(name: str) -> Scripted:
-        return Scripted([joint_wins()], title=name)
-
     file = tmp_path / "now.yaml"
     written(file, joint_wins(), 100)
-    watched = state_source(Source(file=file), living)
+    watched = state_source(Source(file=file), 60.0)
     assert len(watched.stamp()) == 3
-    assert isinstance(state_source(Source(file=tmp_path), living), SnapshotFolder)
-    assert state_source(Source(example="tutorial"), living).title == "tutorial"
-    assert state_source(Source(live=True), living).stamp() == ()
+    assert isinstance(state_source(Source(file=tmp_path), 60.0), SnapshotFolder)
+    assert state_source(Source(example="tutorial"), 60.0).title == "tutorial"
+    assert state_source(Source(live=True), 60.0).stamp() == ()
     with pytest.raises(InputError, match=r"standard input \(-\) repeatedly: give a file"):
-        state_source(Source(file=Path("-")), living)
+        state_source(Source(file=Path("-")), 60.0)
 
 
 def test_the_breaker_asks_less_and_less_often() -> None:
