@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Mapping
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 from ...model.workload import Workload, predecessors
@@ -84,16 +87,23 @@ class Engine(ABC):
     def schedule(self, now: int) -> None:
         """Decide which waiting jobs start now."""
 
-    #: The dataclass that says what `policy_state` returns.
+    #: The dataclass that says what `policy_state` returns: attributes of the policy by name, or
+    #: where they are.
     state_shape: ClassVar[Any]
+    state_paths: ClassVar[Mapping[str, str]] = {}
 
-    @abstractmethod
     def policy_state(self) -> dict[str, Any]:
         """Return the state that a policy has beyond the engine, as plain data for a checkpoint."""
+        names = (item.name for item in fields(self.state_shape))
+        return {name: attrgetter(self.state_paths.get(name, name))(self) for name in names}
 
-    @abstractmethod
     def restore_policy(self, state: dict[str, Any]) -> None:
-        """Restore the state that `policy_state` returned."""
+        """Restore the state that `policy_state` returned; pairs of JSON become tuples."""
+        for name, value in state.items():
+            owner, _, attribute = self.state_paths.get(name, name).rpartition(".")
+            if isinstance(value, list):
+                value = [tuple(item) if isinstance(item, list) else item for item in value]
+            setattr(attrgetter(owner)(self) if owner else self, attribute, value)
 
     def carry_on(self, job: int, started: int) -> None:
         """Add a job that runs since `started`, before this engine begins; call `begin_with`

@@ -106,20 +106,6 @@ class Fcfs(Engine):
             shadow = end
         return shadow, free - need
 
-    def policy_state(self) -> dict[str, Any]:
-        return {
-            "waiting": self.waiting,
-            "free": self.free,
-            "running": self.running,
-            "refused": self.refused,
-        }
-
-    def restore_policy(self, state: dict[str, Any]) -> None:
-        self.waiting = list(state["waiting"])
-        self.free = state["free"]
-        self.running = [(end, job) for end, job in state["running"]]
-        self.refused = state["refused"]
-
 
 @dataclass
 class _EasyState(_FcfsState):
@@ -192,12 +178,8 @@ class Easy(Fcfs):
         """Return the candidates in the order of attempts, here the order of arrival."""
         return candidates
 
-    def policy_state(self) -> dict[str, Any]:
-        return super().policy_state() | {"shadow": self.shadow, "extra": self.extra}
-
     def restore_policy(self, state: dict[str, Any]) -> None:
         super().restore_policy(state)
-        self.shadow, self.extra = state["shadow"], state["extra"]
         self.by_size = WaitingBySize(self.size, self.request)
         for job in self.waiting:
             self.by_size.add(job)
@@ -208,6 +190,10 @@ class EasySjbf(Easy):
 
     def in_order(self, candidates: list[int]) -> list[int]:
         return sorted(candidates, key=self.request.__getitem__)
+
+
+#: Where the profile has two attributes of a checkpoint.
+PROFILE_PATHS = {"times": "profile.times", "free": "profile.free"}
 
 
 @dataclass
@@ -229,6 +215,7 @@ class Conservative(Engine):
     """
 
     state_shape: ClassVar[Any] = _ConservativeState
+    state_paths = PROFILE_PATHS
 
     plans_ahead = True
 
@@ -286,23 +273,6 @@ class Conservative(Engine):
                 self.begin(job, earlier)
                 self.loose = True
 
-    def policy_state(self) -> dict[str, Any]:
-        return {
-            "times": self.profile.times,
-            "free": self.profile.free,
-            "waiting": self.waiting,
-            "loose": self.loose,
-            "arrived": self.arrived,
-            "compress_due": self.compress_due,
-        }
-
-    def restore_policy(self, state: dict[str, Any]) -> None:
-        self.profile = ProcessorProfile(list(state["times"]), list(state["free"]))
-        self.waiting = list(state["waiting"])
-        self.loose = state["loose"]
-        self.arrived = list(state["arrived"])
-        self.compress_due = state["compress_due"]
-
 
 @dataclass
 class _ReplanState:
@@ -323,6 +293,7 @@ class Replan(Engine):
     """
 
     state_shape: ClassVar[Any] = _ReplanState
+    state_paths = PROFILE_PATHS
 
     default_schedule_after = "timestamp"
 
@@ -396,21 +367,11 @@ class Replan(Engine):
         self.planned = [self.planned[place] for place in later]
 
     def policy_state(self) -> dict[str, Any]:
-        return {
-            "times": self.profile.times,
-            "free": self.profile.free,
-            "waiting": self.waiting,
-            "planned": self.planned,
-            "running": list(self.running.items()),
-            "stale": self.stale,
-        }
+        return super().policy_state() | {"running": list(self.running.items())}
 
     def restore_policy(self, state: dict[str, Any]) -> None:
-        self.profile = ProcessorProfile(list(state["times"]), list(state["free"]))
-        self.waiting = list(state["waiting"])
-        self.planned = list(state["planned"])
+        super().restore_policy(state)
         self.running = dict(state["running"])
-        self.stale = state["stale"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
