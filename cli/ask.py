@@ -17,7 +17,7 @@ from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking, values_of
 from .explain import EXPLAINED, Explained
 from .forecast import LikelyOptions, likely_cells, likely_columns
-from .options import FORMAT, OF_EACH_PLAN, Format, Search, print_note
+from .options import FORMAT, OF_EACH_PLAN, Format, Search
 from .outlook_text import (
     caution_lines,
     placed_text,
@@ -25,7 +25,7 @@ from .outlook_text import (
     start_times,
     submitted_as,
 )
-from .process import Exit, cancel_on_signal, left_of
+from .process import cancel_on_signal, give, left_of
 from .render import paragraphs
 from .selection import Selection
 from .source import Source
@@ -35,6 +35,7 @@ from .tables import (
     State,
     csv_text,
     hosts_text,
+    json_text,
     listing_text,
     page_of,
     paragraph,
@@ -253,24 +254,19 @@ def ask(
             history=past,
             drawing=settings,
         )
-    for remark in answer.remarks:
-        print_note(remark)
-    typer.echo(answer_output(instance, answer, format, selection.top, selection.wide), nl=False)
-    if cancel.is_set() or answer.cut:
-        raise typer.Exit(Exit.STOPPED)
+    text = answer_output(instance, answer, format, selection.top, selection.wide)
+    give(text, answer.remarks, is_partial=cancel.is_set() or answer.cut)
 
 
 def answer_output(
     instance: Instance, answer: Answer, format: str, top: int | None = None, wide: bool = False
 ) -> str:
     """Return an answer in one of the output formats, with a final newline."""
-    import json
-
     from ..solver.advice.likely import TIMES
 
     record = answer.to_dict()
     if format == "json":
-        return json.dumps(record, indent=2) + "\n"
+        return json_text(record)
     if format == "csv":
         rows = [record["line"], *record["alternatives"]]
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):

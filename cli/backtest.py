@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from ..model.errors import InputError, Problem
 from ..model.escaping import printable
@@ -27,10 +24,10 @@ from .options import (
 )
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .pictures import check_library, drawing, picture
-from .process import Cancel, Exit, cancel_on_signal
+from .process import Cancel, cancel_on_signal, give
 from .replay import POLICIES, PoolOptions, read_log, tell_left_out
 from .score import accuracy_text, diagram_text, of_groups
-from .tables import csv_text, paragraph
+from .tables import csv_text, json_text, paragraph
 
 if TYPE_CHECKING:
     from ..solver.forecast.backtest import PastLog, Questions
@@ -214,9 +211,7 @@ def backtest(
             file.write(content)
     head |= {"jobs": len(asked_about), **values_of(how, "samples", "seed")}
     head |= {"cut": cancel.is_set()}
-    typer.echo(backtest_output(past, asked_about, head, format), nl=False)
-    if head["cut"]:
-        raise typer.Exit(Exit.STOPPED)
+    give(backtest_output(past, asked_about, head, format), is_partial=head["cut"])
 
 
 def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
@@ -266,7 +261,7 @@ def backtest_output(
             "groups": [group.to_dict() for group in groups],
             "reliability": [dict(zip(names, row, strict=True)) for row in diagram],
         }
-        return json.dumps(sealed(BACKTEST, record), indent=2) + "\n"
+        return json_text(sealed(BACKTEST, record))
     return "\n".join((_said(head), accuracy_text(of_groups(groups)), diagram_text(diagram)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections import Counter
@@ -35,6 +34,7 @@ from .tables import (
     as_cards,
     csv_text,
     hosts_text,
+    json_text,
     terminal_width,
 )
 
@@ -71,7 +71,7 @@ def comparison_output(
         rows = [_shown([row], comparison) for row in comparison]
         record["jobs"] = in_order(record["jobs"], [item.job for item in selection.choose(rows)])
     if format == "json":
-        return json.dumps(record, indent=2) + "\n"
+        return json_text(record)
     # The starts by each method have columns of their own.
     columns = [name for name in comparison.columns() if name not in _RECORDS]
     return csv_text(columns, [row | caution_names(row) for row in record["jobs"]])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from ..model.escaping import markdown_code, markdown_text
 from .declare import command, option, taking
 from .forecast import LikelyOptions
-from .options import Search, print_note, progress
-from .process import Exit, cancel_on_signal, left_of
+from .options import Search, progress
+from .process import cancel_on_signal, give, left_of
 from .selection import Selection
 from .source import Source
-from .tables import paragraph
+from .tables import json_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -62,23 +60,18 @@ def diagnose(
             history=past,
             drawing=settings,
         )
-    for remark in found.remarks:
-        print_note(remark)
-    typer.echo(diagnosis_output(instance, found, format, details), nl=False)
-    if found.cut or cancel.is_set():
-        raise typer.Exit(Exit.STOPPED)
+    text = diagnosis_output(instance, found, format, details)
+    give(text, found.remarks, is_partial=found.cut or cancel.is_set())
 
 
 def diagnosis_output(
     instance: Instance, found: Diagnosis, format: str, details: bool = False
 ) -> str:
     """Return a diagnosis in one of the output formats, with a final newline."""
-    import json
-
     from ..solver.advice.diagnosis.records import page_of
 
     if format == "json":
-        return json.dumps(found.to_dict(), indent=2) + "\n"
+        return json_text(found.to_dict())
     page = page_of(instance, found)
     return _markdown(page) if format == "md" else _text(page, details)
 

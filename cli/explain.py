@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from ..model.display import (
     WrittenTimes,
     clock_text,
@@ -27,10 +25,10 @@ from .outlook_text import (
     start_lines,
     start_times,
 )
-from .process import Exit, cancel_on_signal, left_of
+from .process import cancel_on_signal, give, left_of
 from .selection import Selection
 from .source import Source
-from .tables import Column, ListingRow, csv_text, hosts_text, listing_text, paragraph
+from .tables import Column, ListingRow, csv_text, hosts_text, json_text, listing_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -93,7 +91,7 @@ def explain(
     source, words = source.behind_file(words, 1)
     instance = source.read(search.time_limit)
     if not words:
-        typer.echo(pending_output(instance, format), nl=False)
+        give(pending_output(instance, format))
         return
     with cancel_on_signal() as cancel:
         found = explain_job(
@@ -106,11 +104,10 @@ def explain(
             cancel=cancel,
         )
     if format == "text" and (source.live if brief is None else brief):
-        typer.echo(_brief(instance, found), nl=False)
+        text = _brief(instance, found)
     else:
-        typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
-    if cancel.is_set() or found.cut or found.answer.cut:
-        raise typer.Exit(Exit.STOPPED)
+        text = explanation_output(instance, found, format, selection.wide)
+    give(text, is_partial=cancel.is_set() or found.cut or found.answer.cut)
 
 
 def pending_output(instance: Instance, format: str) -> str:
@@ -143,11 +140,10 @@ def explanation_output(
     instance: Instance, found: Explanation, format: str, wide: bool = False
 ) -> str:
     """Return an explanation in one of the output formats, with a final newline."""
-    import json
 
     record = found.to_dict()
     if format == "json":
-        return json.dumps(record, indent=2) + "\n"
+        return json_text(record)
     if format == "csv":
         columns = ("part", "from", "until", "reason", "start", "gain", "change", "allocation")
         stamped = with_stamps(dict.fromkeys(columns), found.origin, ("from", "until", "start"))

@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..model.display import WrittenTimes, clock_text, duration_text, with_stamps
 from ..model.errors import InputError, Problem
 from .declare import command, option, taking, values_of
 from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of, study_bar
 from .outlook_text import NOTHING, Stated
-from .process import Cancel, Exit, cancel_on_signal
+from .process import Cancel, cancel_on_signal, give
 from .replay import POLICIES, policy_option
 from .selection import PlanSelection, Selection, Shown
 from .source import Source
-from .tables import Column, ListingRow, State, csv_text, paragraph, strip_text
+from .tables import Column, ListingRow, State, csv_text, json_text, paragraph, strip_text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -156,11 +154,9 @@ def forecast(
     said = (*found.remarks, *sentences(found.omissions))
     chosen = [item.job for item in selection.choose(_shown(instance, found, _by_job(found)))]
     told = [(job, *states[job]) for job in chosen if job in states]
-    for remark in (*said, *[f"job {job} {IN_WORDS[state]}: {why}" for job, state, why in told]):
-        print_note(remark)
-    typer.echo(forecast_output(instance, found, selection, moment, format, states), nl=False)
-    if found.cut:
-        raise typer.Exit(Exit.STOPPED)
+    remarks = (*said, *[f"job {job} {IN_WORDS[state]}: {why}" for job, state, why in told])
+    text = forecast_output(instance, found, selection, moment, format, states)
+    give(text, remarks, is_partial=found.cut)
 
 
 def _drawn(
@@ -314,7 +310,7 @@ def forecast_output(
             chosen = [with_stamps({**row, "by": by}, found.origin, ("by",)) for row in chosen]
         columns = list(chosen[0]) if chosen else ["job"]
         return csv_text(columns, chosen)
-    return json.dumps({**found.to_dict(by), "jobs": chosen}, indent=2) + "\n"
+    return json_text({**found.to_dict(by), "jobs": chosen})
 
 
 def _shown(

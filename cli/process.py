@@ -8,12 +8,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from enum import IntEnum
 from types import FrameType
 from typing import NoReturn, TextIO
+
+import typer
+
+from .options import print_note
 
 
 class Exit(IntEnum):
@@ -74,6 +78,15 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
     used = time.monotonic() - began
     left = limit - used
     return max(MIN_LIMIT, left - min(kept * used, left / 2))
+
+
+def give(text: str, remarks: Iterable[str] = (), *, is_partial: bool = False) -> None:
+    """Print remarks on stderr, then an answer; exit with code 3 if it was stopped early."""
+    for remark in remarks:
+        print_note(remark)
+    typer.echo(text, nl=False)
+    if is_partial:
+        raise typer.Exit(Exit.STOPPED)
 
 
 def end_on_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:

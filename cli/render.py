@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -21,7 +20,16 @@ from ..model.plan import (
 )
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
-from .tables import TEXT_WIDTH, Column, ListingRow, State, csv_text, hosts_text, paragraph
+from .tables import (
+    TEXT_WIDTH,
+    Column,
+    ListingRow,
+    State,
+    csv_text,
+    hosts_text,
+    json_text,
+    paragraph,
+)
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -79,7 +87,7 @@ def plan_output(
         for key in ("reservations", "unplaced"):
             record[key] = in_order(record[key], chosen)
     if format == "json":
-        return json.dumps(plan_record(record, instance), indent=2) + "\n"
+        return json_text(plan_record(record, instance))
     rows = list(record["reservations"])
     rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
     columns = list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, PLANNED_TIMES))

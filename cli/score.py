@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
 
 from ..model.display import WrittenTimes, duration_text
 from ..model.errors import InputError, Problem
 from .declare import argument, command, option, spelled, taking, values_of
 from .forecast import LikelyOptions
 from .options import FORMAT, Format, print_note, read_source
-from .process import Cancel, Exit, cancel_on_signal, left_of
+from .process import Cancel, cancel_on_signal, give, left_of
 from .selection import PlanSelection, Shown
-from .tables import Column, ListingRow, State, csv_text, listing_text, paragraph
+from .tables import Column, ListingRow, State, csv_text, json_text, listing_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -46,8 +43,8 @@ def verified(
     likely: LikelyOptions,
     selection: PlanSelection,
     format: Format,
-) -> tuple[str, bool]:
-    """Return the output of the comparison, and whether it stopped early.
+) -> None:
+    """Print the comparison of a snapshot with a log.
 
     Each pending job's estimates are compared with its start in the log. The snapshot is then
     simulated with the run times and submissions of the log, which divides each difference into its
@@ -65,9 +62,8 @@ def verified(
         for line in report(followed.problems):
             print_note(f"warning: {line}")
         found = _verified(instance, followed, log, (possible, time_limit), forecasting, cancel)
-    for remark in found.remarks:
-        print_note(remark)
-    return verify_output(instance, found, selection, format), found.is_partial
+    text = verify_output(instance, found, selection, format)
+    give(text, found.remarks, is_partial=found.is_partial)
 
 
 def _verified(
@@ -118,7 +114,7 @@ def verify_output(
         jobs = {item.job: item.to_dict(found.origin) for item in found.jobs}
         chosen = [jobs[row.job] for row in selection.choose(rows)]
         if format == "json":
-            return json.dumps({**found.to_dict(), "jobs": chosen}, indent=2) + "\n"
+            return json_text({**found.to_dict(), "jobs": chosen})
         flat = [{name: x for name, x in job.items() if name != "causes"} for job in chosen]
         return csv_text(list(flat[0]), flat) if flat else ""
     if not found.jobs:
@@ -288,12 +284,7 @@ def score(
     _check_together(store, scored, (compared, likely, selection) if snapshot is None else (how,))
     if snapshot is not None:
         options = values_of(compared)
-        text, is_partial = verified(
-            snapshot, log[0], **options, likely=likely, selection=selection, format=format
-        )
-        typer.echo(text, nl=False)
-        if is_partial:
-            raise typer.Exit(Exit.STOPPED)
+        verified(snapshot, log[0], **options, likely=likely, selection=selection, format=format)
         return
     assert store is not None
     from .output import check_apart, check_path, write_records
@@ -315,7 +306,7 @@ def score(
         found = score_of(opened, how.by, begin)
     if how.output is not None:
         write_records(found.records(), how.output)
-    typer.echo(score_output(found, store, format), nl=False)
+    give(score_output(found, store, format))
 
 
 def _check_together(store: str | None, scored: Scored, others: tuple[Any, ...]) -> None:
@@ -355,7 +346,7 @@ def score_output(found: Score, store: str, format: str) -> str:
     """Return a score in one of the output formats, with a final newline."""
     records = found.records()
     if format == "json":
-        return json.dumps(found.to_dict(), indent=2) + "\n"
+        return json_text(found.to_dict())
     if format == "csv":
         return csv_text(list(records[0]), records) if records else ""
     head = paragraph(_contents(found.summary, store))

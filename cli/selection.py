@@ -10,7 +10,7 @@ from ..model.display import WrittenTimes
 from ..model.errors import InputError, Problem, nearest
 from ..model.job import array_of
 from ..model.omissions import no_pending_job
-from .declare import option
+from .declare import option, spelled
 from .options import pending_jobs
 from .tables import (
     LISTING,
@@ -187,39 +187,43 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """Extent of a view."""
+    """Extent of a view, by the switches of LSF's commands; VIEWS says which of them a view has."""
 
-    #: To show, () for all.
+    long: bool = option(False, "Full output; bugroup: shares; sshare: LevelFS.", "-l")
+    recursive: bool = option(
+        False, "bjobs: running jobs. Other views: share accounts of every level.", "-r"
+    )
+    pending: bool = option(False, "bjobs: pending jobs and their pending reasons.", "-p")
+    shared: bool = option(False, "bhosts: shared resources. bjobs: suspended jobs.", "-s")
+    gpus: bool = option(False, "bhosts: GPUs, and the number of jobs on each.", "-gpu")
+    guarantees: bool = option(False, "bresources: guaranteed resource pools.", "-g")
+    ended: bool = option(False, "bjobs: finished jobs (with --at).", "-d")
+    everything: bool = option(
+        False, "bjobs: also finished jobs. blimits: also limits not in use.", "-a"
+    )
+    configured: bool = option(False, "blimits: as configured.", "-c")
+    arrays: bool = option(
+        False, "bjobs: job arrays, with the number of elements in each state.", "-A"
+    )
+    absolute: bool = option(False, "bjobs: pending jobs by absolute priority.", "-aps")
+    users: tuple[str, ...] = option(
+        (), "Only jobs of this user or user group; all: of all users.", "-u"
+    )
+    queues: tuple[str, ...] = option((), "bjobs, bhist: of this queue.", "-q")
+    hosts: tuple[str, ...] = option((), "Only jobs on this host, host group or unit.", "-m")
+    #: Names of what is shown, () for all.
     names: tuple[str, ...] = ()
-    #: Everything about each.
-    long: bool = False
-    #: Every share level.
-    recursive: bool = False
-    #: Jobs of the states that are asked for, of these four; where none is, unfinished jobs.
-    pending: bool = False
+    #: Jobs of the states that are asked for, these two and `pending` and `ended`; where none is,
+    #: unfinished jobs.
     running: bool = False
     suspended: bool = False
-    ended: bool = False
-    #: Whether to show finished jobs and unused limits, too.
-    everything: bool = False
-    #: Shared resources.
-    shared: bool = False
-    #: Limits as configured.
-    configured: bool = False
-    #: Job arrays in place of jobs.
-    arrays: bool = False
-    #: Pending jobs by absolute priority.
-    absolute: bool = False
-    #: The users, queues and hosts that are shown alone; empty for all.
-    users: frozenset[str] = frozenset()
-    queues: frozenset[str] = frozenset()
-    hosts: frozenset[str] = frozenset()
     #: Form of a future allocation, see ``model/plan.py``.
     alloc: str = "lsf"
-    #: The GPUs of hosts.
-    gpus: bool = False
-    #: Guaranteed resource pools.
-    guarantees: bool = False
+
+    @property
+    def given(self) -> list[str]:
+        """Return the options that were given."""
+        return [switch for switch, value in spelled(self).items() if value]
 
     def wants(self, name: str) -> bool:
         """Whether something of this name is to be shown."""
@@ -231,7 +235,7 @@ class ViewOptions:
             (self.wants(job) or array_of(job) in self.names)
             and (not self.users or user in self.users)
             and (not self.queues or queue in self.queues)
-            and (not self.hosts or bool(self.hosts & hosts))
+            and (not self.hosts or not hosts.isdisjoint(self.hosts))
         )
 
     @property

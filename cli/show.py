@@ -11,7 +11,7 @@ from ..model.errors import InputError, Problem, nearest
 from ..model.escaping import printable
 from ..model.omissions import Omission, sentences
 from ..model.slurm_words import family_text
-from .declare import argument, command, option, spelled, taking, values_of
+from .declare import argument, command, option, spelled, taking
 from .options import print_note
 from .selection import ViewOptions
 from .source import Source
@@ -43,39 +43,6 @@ VIEWS: dict[str, Sequence[str]] = {
 #: Views of jobs, hosts, users and limits show the state after the cycle, other views the state
 #: before.
 AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
-
-
-@dataclass(frozen=True, slots=True)
-class Switches:
-    """The switches of LSF's commands; VIEWS says which of them mean something to a view."""
-
-    long: bool = option(False, "Full output; bugroup: shares; sshare: LevelFS.", "-l")
-    recursive: bool = option(
-        False, "bjobs: running jobs. Other views: share accounts of every level.", "-r"
-    )
-    pending: bool = option(False, "bjobs: pending jobs and their pending reasons.", "-p")
-    shared: bool = option(False, "bhosts: shared resources. bjobs: suspended jobs.", "-s")
-    gpu: bool = option(False, "bhosts: GPUs, and the number of jobs on each.", "-gpu")
-    guarantees: bool = option(False, "bresources: guaranteed resource pools.", "-g")
-    ended: bool = option(False, "bjobs: finished jobs (with --at).", "-d")
-    everything: bool = option(
-        False, "bjobs: also finished jobs. blimits: also limits not in use.", "-a"
-    )
-    configured: bool = option(False, "blimits: as configured.", "-c")
-    arrays: bool = option(
-        False, "bjobs: job arrays, with the number of elements in each state.", "-A"
-    )
-    absolute: bool = option(False, "bjobs: pending jobs by absolute priority.", "-aps")
-    users: tuple[str, ...] = option(
-        (), "Only jobs of this user or user group; all: of all users.", "-u"
-    )
-    queues: tuple[str, ...] = option((), "bjobs, bhist: of this queue.", "-q")
-    hosts: tuple[str, ...] = option((), "Only jobs on this host, host group or unit.", "-m")
-
-    @property
-    def given(self) -> list[str]:
-        """Return the options that were given."""
-        return [switch for switch, value in spelled(self).items() if value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +83,7 @@ def show(
     name: list[str] | None = option(
         None, "Only this job, host, queue, …, as after FILE; repeatable."
     ),
-    switches: Switches,
+    switches: ViewOptions,
     wide: bool = option(False, "Accepted for compatibility: names are never truncated.", "-w"),
     cycle: bool | None = option(
         None,
@@ -160,13 +127,12 @@ def show(
 
 
 def _asked(
-    view: str, instance: Instance, switches: Switches, names: Sequence[str], alloc: Alloc
+    view: str, instance: Instance, switches: ViewOptions, names: Sequence[str], alloc: Alloc
 ) -> ViewOptions:
     """Return the content of the view. Raises InputError for unknown names."""
     jobs, recursive, shared = view == "bjobs", switches.recursive, switches.shared
-    same = values_of(switches, "pending", "ended", "everything", "configured", "arrays", "absolute")
-    same["guarantees"] = switches.guarantees
-    return ViewOptions(
+    return replace(
+        switches,
         names=_names(instance, view, list(names), shared=shared, guarantees=switches.guarantees),
         long=switches.long or (recursive and view == "bugroup"),
         recursive=recursive and not jobs,
@@ -177,8 +143,6 @@ def _asked(
         queues=_queues(instance, switches.queues),
         hosts=_hosts(instance, switches.hosts),
         alloc=alloc,
-        gpus=switches.gpu,
-        **same,
     )
 
 
@@ -407,23 +371,23 @@ def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
         raise InputError(problems)
 
 
-def _users(instance: Instance, names: Sequence[str]) -> frozenset[str]:
+def _users(instance: Instance, names: Sequence[str]) -> tuple[str, ...]:
     from .views.users import known_users, members_of
 
     if "all" in names:
-        return frozenset()
+        return ()
     _check("user", names, known_users(instance))
-    return frozenset(member for name in names for member in members_of(instance, name))
+    return tuple(member for name in names for member in members_of(instance, name))
 
 
-def _queues(instance: Instance, names: Sequence[str]) -> frozenset[str]:
+def _queues(instance: Instance, names: tuple[str, ...]) -> tuple[str, ...]:
     _check("queue", names, [queue.name for queue in instance.queues])
-    return frozenset(names)
+    return names
 
 
-def _hosts(instance: Instance, names: Sequence[str]) -> frozenset[str]:
+def _hosts(instance: Instance, names: Sequence[str]) -> tuple[str, ...]:
     if "all" in names:
-        return frozenset()
+        return ()
     hosts = _expanded(instance, names)
     _check("host", hosts, [host.name for host in instance.cluster.hosts])
-    return frozenset(hosts)
+    return tuple(hosts)

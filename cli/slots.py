@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from ..model.display import WrittenTimes, day_clock_text, duration_text, some
 from ..model.errors import InputError, Problem
@@ -13,9 +10,9 @@ from ..model.omissions import sentences
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
 from .options import FORMAT, Format, Search, seconds_of
-from .process import Exit, cancel_on_signal, left_of
+from .process import cancel_on_signal, give, left_of
 from .source import Source
-from .tables import Column, ListingRow, csv_text, listing_text, paragraph, strip_text
+from .tables import Column, ListingRow, csv_text, json_text, listing_text, paragraph, strip_text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -82,14 +79,12 @@ def slots(
             cancel=cancel,
         )
     if format == "json":
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        text = json_text(found.to_dict())
     elif format == "csv":
-        columns = _CSV if seconds is None else _CSV_OVER_TIME
-        typer.echo(csv_text(columns, found.records()), nl=False)
+        text = csv_text(_CSV if seconds is None else _CSV_OVER_TIME, found.records())
     else:
-        typer.echo(slots_text(instance, found, every), nl=False)
-    if found.is_partial:
-        raise typer.Exit(Exit.STOPPED)
+        text = slots_text(instance, found, every)
+    give(text, is_partial=found.is_partial)
 
 
 _CSV = ("kind", "slots", "allocation", "at_most", "line", "delays", "why_not_longer")

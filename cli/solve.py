@@ -13,9 +13,9 @@ from ..model.errors import InputError
 from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
-from .options import FORMAT, GANTT, Format, Search, print_note, progress
+from .options import FORMAT, GANTT, Format, Search, progress
 from .output import check_apart, check_path, whole_file
-from .process import Exit, cancel_on_signal, left_of
+from .process import Exit, cancel_on_signal, give, left_of
 from .selection import PlanSelection, Selection
 from .source import Source
 
@@ -215,9 +215,7 @@ def compare(
             drawing=settings,
             **options,
         )
-    for remark in found.remarks:
-        print_note(remark)
-    typer.echo(comparison_output(instance, found, format, selection), nl=False)
+    give(comparison_output(instance, found, format, selection), found.remarks)
     if gantt:
         print_gantt(instance, found.optimal)
     if found.refused:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import duration_text
 from .simulate import wait_table
-from .tables import Column, ListingRow, csv_rows, listing_text, paragraph
+from .tables import Column, ListingRow, csv_rows, json_text, listing_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -50,7 +49,7 @@ def render_whatif(found: WhatIf, format: str, today: Instance) -> str:
     from ..solver.studies.whatif import COLUMNS
 
     if format == "json":
-        return json.dumps(found.to_dict(), indent=2) + "\n"
+        return json_text(found.to_dict())
     if format == "csv":
         return csv_rows(COLUMNS, (list(row.values()) for row in found.to_records()))
     return _text(found, today)
@@ -206,7 +205,7 @@ def render_sweep(result: Sweep, format: str) -> str:
             "unfinished": result.unfinished,
             "cells": result.to_records(),
         }
-        return json.dumps(plain, indent=2) + "\n"
+        return json_text(plain)
     if format == "csv":
         return csv_rows(result.columns, ([row[name] for name in result.columns] for row in result))
     columns = [

@@ -390,9 +390,14 @@ def dashed(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else printable(str(value))
 
 
+def json_text(data: Any) -> str:
+    """Return plain data as indented JSON with a final newline."""
+    return json.dumps(data, indent=2) + "\n"
+
+
 def json_records(records: Iterable[Mapping[str, Any]]) -> str:
     """Return a JSON list of objects."""
-    return json.dumps(list(records), indent=2) + "\n"
+    return json_text(list(records))
 
 
 def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -95,7 +95,7 @@ def _concerns(use: LimitUse, asked: ViewOptions) -> bool:
         not wanted
         or not use.consumers[kind]
         or "all" in use.consumers[kind]
-        or bool(wanted & set(use.consumers[kind]))
+        or not set(wanted).isdisjoint(use.consumers[kind])
         for kind, wanted in pairs
     )
 

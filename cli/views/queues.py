@@ -65,8 +65,10 @@ def asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
     open_to = {user for name in queue.users for user in members_of(instance, name)}
     return (
         asked.wants(queue.name)
-        and (not asked.users or not queue.users or bool(open_to & asked.users))
-        and (not asked.hosts or bool(asked.hosts & {*queue_hosts(instance.cluster, queue)}))
+        and (not asked.users or not queue.users or not open_to.isdisjoint(asked.users))
+        and (
+            not asked.hosts or not set(asked.hosts).isdisjoint(queue_hosts(instance.cluster, queue))
+        )
     )
 
 
