@@ -11,9 +11,8 @@ from .tables import Column, ListingRow, csv_rows, json_text, listing_text, parag
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.studies.run import Difference
     from ..solver.studies.sweep import Sweep
-    from ..solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
+    from ..solver.studies.whatif import ComparedVariant, Difference, GroupChange, WhatIf
 
 
 #: Columns of the table of variants: title, its measure.
@@ -171,7 +170,7 @@ def interval_text(name: str, found: Difference) -> str:
 
 def remarks(found: WhatIf) -> list[str]:
     """Return the notes that a reader of the numbers needs."""
-    from ..solver.studies.run import DRAWS
+    from ..solver.studies.whatif import DRAWS
 
     lines = [
         "WAIT and P95: mean and 95th percentile; BIG: the 10% of the jobs with the most slots; "

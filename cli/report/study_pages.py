@@ -25,9 +25,8 @@ from .bars import step_of_scale
 from .page import asset, policy
 
 if TYPE_CHECKING:
-    from ...solver.studies.run import Difference
     from ...solver.studies.sweep import Sweep
-    from ...solver.studies.whatif import ComparedVariant, WhatIf
+    from ...solver.studies.whatif import ComparedVariant, Difference, WhatIf
 
 
 _SCRIPTS = ("vendor/jquery.slim.min.js", "vendor/dataTables.min.js", "theme.js", "tables.js")

@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException as FrameworkError
 
 from ... import __version__
 from ...model.errors import InputError, SlotwiseError, UnknownNameError
-from ...solver.accuracy.score import ScoreBy
+from ...solver.accuracy.measures import ScoreBy
 from .access import COOKIE, Viewer
 from .answers import (
     ATOM,

@@ -8,32 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from sqlalchemy import (
-    URL,
-    BigInteger,
-    Column,
-    Connection,
-    Dialect,
-    Engine,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-    column,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    table,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -54,7 +29,7 @@ APPLICATION: Final = 0x534C5457
 #: Version of the tables.
 VERSION: Final = 3
 
-TABLES: Final = MetaData()
+TABLES: Final = sa.MetaData()
 #: Numbers of a store are smaller than this one.
 _LARGEST = 1 << 53
 _QUANTILE = re.compile(r"-|-?[0-9]{1,15}")
@@ -64,17 +39,17 @@ class DamagedCell(ValueError):
     """A value that no version of the store has written."""
 
 
-class _Cell(TypeDecorator[Any]):
+class _Cell(sa.TypeDecorator[Any]):
     """Values of a column, checked as they are read; needed: there is one in every row."""
 
-    impl: type[TypeEngine[Any]] = Text
+    impl: type[TypeEngine[Any]] = sa.Text
     cache_ok = True
 
     def __init__(self, *, needed: bool = True) -> None:
         super().__init__()
         self.needed = needed
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         """Return a value that was read; raise DamagedCell for one that is none."""
         if not (self.is_sound(value) or (value is None and not self.needed)):
             raise DamagedCell(f"{value!r} is not one of its values")
@@ -86,12 +61,12 @@ class _Cell(TypeDecorator[Any]):
 
 
 class _Number(_Cell):
-    impl = BigInteger
+    impl = sa.BigInteger
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+    def load_dialect_impl(self, dialect: sa.Dialect) -> TypeEngine[Any]:
         """Return the type of a database; a key of SQLite is an INTEGER."""
-        return Integer() if dialect.name == "sqlite" else BigInteger()
+        return sa.Integer() if dialect.name == "sqlite" else sa.BigInteger()
 
     def is_sound(self, value: Any) -> bool:
         """Whether a value that was read may have been written."""
@@ -103,11 +78,11 @@ class _Quantiles(_Cell):
 
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str:
         """Return the text of quantiles."""
         return " ".join("-" if time is None else str(time) for time in value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> tuple[int | None, ...]:
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> tuple[int | None, ...]:
         """Return the quantiles of a text; raise DamagedCell for a text that has none."""
         words = super().process_result_value(value, dialect).split()
         return tuple(None if word == "-" else int(word) for word in words)
@@ -119,77 +94,81 @@ class _Quantiles(_Cell):
 
 
 #: Facts on the store by name: format, version, dated, first_poll, last_poll, polls.
-META: Final = Table(
+META: Final = sa.Table(
     "meta",
     TABLES,
-    Column("name", _Cell(), primary_key=True),
-    Column("value", _Cell(), nullable=False),
+    sa.Column("name", _Cell(), primary_key=True),
+    sa.Column("value", _Cell(), nullable=False),
 )
 #: Jobs that were pending at a poll. A job that is requeued has a row for each attempt.
-JOBS: Final = Table(
+JOBS: Final = sa.Table(
     "jobs",
     TABLES,
-    Column("key", _Number(), primary_key=True, autoincrement=False),
-    Column("job", _Cell(), nullable=False),
-    Column("submit", _Number(), nullable=False),
-    Column("attempt", _Number(), nullable=False),
-    Column("user", _Cell(), nullable=False),
-    Column("queue", _Cell(), nullable=False),
-    Column("slots", _Number(), nullable=False),
-    Column("first_seen", _Number(), nullable=False),
+    sa.Column("key", _Number(), primary_key=True, autoincrement=False),
+    sa.Column("job", _Cell(), nullable=False),
+    sa.Column("submit", _Number(), nullable=False),
+    sa.Column("attempt", _Number(), nullable=False),
+    sa.Column("user", _Cell(), nullable=False),
+    sa.Column("queue", _Cell(), nullable=False),
+    sa.Column("slots", _Number(), nullable=False),
+    sa.Column("first_seen", _Number(), nullable=False),
     # pending, running, finished; gone: left the cluster, and no start is known.
-    Column("state", _Cell(), nullable=False),
-    Column("started", _Number(needed=False)),
+    sa.Column("state", _Cell(), nullable=False),
+    sa.Column("started", _Number(needed=False)),
     # By a poll: the first one without the job; by a log: to the second.
-    Column("finished", _Number(needed=False)),
+    sa.Column("finished", _Number(needed=False)),
     # "poll" or "log", "" if no start is known.
-    Column("known_by", _Cell(), nullable=False),
-    UniqueConstraint("job", "submit", "attempt"),
+    sa.Column("known_by", _Cell(), nullable=False),
+    sa.UniqueConstraint("job", "submit", "attempt"),
 )
 #: Estimates of a job; a row is kept if one of them has changed. The clock of a cluster may be wrong
 #: for a time: polls are in the order of their numbers.
-ESTIMATES: Final = Table(
+ESTIMATES: Final = sa.Table(
     "estimates",
     TABLES,
-    Column("job_key", _Number(), ForeignKey("jobs.key"), primary_key=True, autoincrement=False),
-    Column("poll", _Number(), primary_key=True, autoincrement=False),
-    Column("at", _Number(), nullable=False),
-    Column("as_configured", _Number(needed=False)),
-    Column("estimate", _Number(needed=False)),
-    Column("possible", _Number(needed=False)),
-    Column("printed", _Number(needed=False)),
-    Column("likely", _Number(needed=False)),
-    Column("early", _Number(needed=False)),
-    Column("late", _Number(needed=False)),
-    Column("quantiles", _Quantiles(), nullable=False),
+    sa.Column(
+        "job_key", _Number(), sa.ForeignKey("jobs.key"), primary_key=True, autoincrement=False
+    ),
+    sa.Column("poll", _Number(), primary_key=True, autoincrement=False),
+    sa.Column("at", _Number(), nullable=False),
+    sa.Column("as_configured", _Number(needed=False)),
+    sa.Column("estimate", _Number(needed=False)),
+    sa.Column("possible", _Number(needed=False)),
+    sa.Column("printed", _Number(needed=False)),
+    sa.Column("likely", _Number(needed=False)),
+    sa.Column("early", _Number(needed=False)),
+    sa.Column("late", _Number(needed=False)),
+    sa.Column("quantiles", _Quantiles(), nullable=False),
     # What moved the start as configured since the state before, "" if nothing is known.
-    Column("because", _Cell(), nullable=False, server_default=""),
+    sa.Column("because", _Cell(), nullable=False, server_default=""),
 )
-Index("jobs_by_state", JOBS.c.state)
-Index("jobs_by_start", JOBS.c.started)
+sa.Index("jobs_by_state", JOBS.c.state)
+sa.Index("jobs_by_start", JOBS.c.started)
 
 
-def _by_poll(connection: Connection) -> None:
+def _by_poll(connection: sa.Connection) -> None:
     """Number the polls of each job, whose estimates had the time of the state alone."""
     older = [item.name for item in ESTIMATES.c if item.name not in ("poll", "because")]
-    connection.execute(text("ALTER TABLE estimates RENAME TO estimates_1"))
+    connection.execute(sa.text("ALTER TABLE estimates RENAME TO estimates_1"))
     ESTIMATES.create(connection)
-    before = table("estimates_1", *map(column, older))
-    number = func.row_number().over(partition_by=before.c.job_key, order_by=before.c.at)
-    connection.execute(insert(ESTIMATES).from_select(["poll", *older], select(number, *before.c)))
-    connection.execute(text("DROP TABLE estimates_1"))
+    before = sa.table("estimates_1", *map(sa.column, older))
+    number = sa.func.row_number().over(partition_by=before.c.job_key, order_by=before.c.at)
+    connection.execute(
+        sa.insert(ESTIMATES).from_select(["poll", *older], sa.select(number, *before.c))
+    )
+    connection.execute(sa.text("DROP TABLE estimates_1"))
 
 
-def _with_causes(connection: Connection) -> None:
+def _with_causes(connection: sa.Connection) -> None:
     """Add the causes of moves; the step before makes the tables of this version."""
-    if all(item["name"] != "because" for item in inspect(connection).get_columns("estimates")):
+    if all(item["name"] != "because" for item in sa.inspect(connection).get_columns("estimates")):
         connection.execute(
-            text("ALTER TABLE estimates ADD COLUMN because TEXT DEFAULT '' NOT NULL")
+            sa.text("ALTER TABLE estimates ADD COLUMN because TEXT DEFAULT '' NOT NULL")
         )
 
 
 #: Step from each older version to the next one; a step runs in the transaction of its version.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {1: _by_poll, 2: _with_causes}
+STEPS: Final[Mapping[int, Callable[[sa.Connection], None]]] = {1: _by_poll, 2: _with_causes}
 
 
 try:
@@ -212,13 +191,13 @@ def shown_name(target: str | Path) -> str:
     return _url(text).render_as_string(hide_password=True) if "://" in text else text
 
 
-def _url(text: str) -> URL:
+def _url(text: str) -> sa.URL:
     """Return a URL in parts; raise InputError if it is none."""
     kind = text.partition("://")[0]
     wrong = f"{kind!r} is not supported for stores"
     if kind.partition("+")[0] == "postgresql":
         try:
-            url = make_url(text)
+            url = sa.make_url(text)
             url.get_dialect()
             if url.port is None or 0 < url.port < 1 << 16:
                 return url
@@ -231,7 +210,7 @@ def _url(text: str) -> URL:
     raise InputError(f"the URL of the store is invalid: {wrong}: {known}")
 
 
-def connected(target: str | Path, *, create: bool) -> Engine:
+def connected(target: str | Path, *, create: bool) -> sa.Engine:
     """Return an engine for a store, with the file checked.
 
     create: a file that does not exist is made. Raises InputError for a file that is not a store
@@ -241,14 +220,14 @@ def connected(target: str | Path, *, create: bool) -> Engine:
     if "://" in text:
         return _server(text)
     if text == MEMORY:
-        engine = create_engine(
+        engine = sa.create_engine(
             "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
         )
     else:
         _check_file(Path(text), create=create)
-        engine = create_engine(URL.create("sqlite", database=text))
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _start)
+        engine = sa.create_engine(sa.URL.create("sqlite", database=text))
+    sa.event.listen(engine, "connect", _prepare)
+    sa.event.listen(engine, "begin", _start)
     found: list[Any] = []
     try:
         with engine.connect() as connection:
@@ -264,9 +243,9 @@ def connected(target: str | Path, *, create: bool) -> Engine:
     return engine
 
 
-def _server(url: str) -> Engine:
+def _server(url: str) -> sa.Engine:
     try:
-        engine = create_engine(_url(url), pool_pre_ping=True)
+        engine = sa.create_engine(_url(url), pool_pre_ping=True)
         with engine.connect():
             return engine
     except ModuleNotFoundError as error:
@@ -336,7 +315,7 @@ def _prepare(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _start(connection: Connection) -> None:
+def _start(connection: sa.Connection) -> None:
     """Begin a transaction; one that writes takes its lock first, so that it never has to retry."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -14,8 +14,15 @@ import numpy as np
 from ...model.display import data_of, duration_text, iso_time
 from ...model.duration import two_cycles
 from ...model.errors import InputError, Problem, report, wrong_clock
-from ...solver.accuracy.measures import LEVELS, GroupAccuracy
-from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tables, reliability
+from ...solver.accuracy.measures import (
+    HORIZONS,
+    LEVELS,
+    Estimates,
+    GroupAccuracy,
+    ScoreBy,
+    accuracy_tables,
+    reliability,
+)
 from ...solver.forecast.forecast import Calibration
 from ...solver.forecast.logged_runs import logged_runs
 from ..options import print_note
@@ -25,7 +32,7 @@ from .polls import PolledState, PredictedStarts
 from .store import STARTS, KeptEstimate, LoggedStart, Store, StoreSummary
 
 if TYPE_CHECKING:
-    from ...solver.accuracy.score import ScoreBy
+    from ...solver.accuracy.measures import ScoreBy
     from ...solver.forecast.forecast import Calibration, Forecasts
     from .polls import Polled
 

@@ -15,21 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Row,
-    Select,
-    case,
-    delete,
-    exists,
-    func,
-    insert,
-    inspect,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ...model.display import HOUR, MINUTE, AsData, data_of
@@ -164,7 +150,7 @@ class _Alive:
 class Store:
     """Estimates and outcomes in a database; open one with :meth:`open`."""
 
-    def __init__(self, engine: Engine, name: str, keep: int | None = None) -> None:
+    def __init__(self, engine: sa.Engine, name: str, keep: int | None = None) -> None:
         self.name = name
         #: Seconds for which jobs are kept after they left the cluster; None: for ever.
         self.keep = keep
@@ -213,7 +199,7 @@ class Store:
         self.close()
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+    def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction; a failing database is a StoreError."""
         try:
             with self._guard(writes=writes), self._engine.connect() as connection:
@@ -231,15 +217,15 @@ class Store:
 
     def _begin(self, *, create: bool) -> None:
         with self._transaction(writes=True) as connection:
-            has_tables = inspect(connection).has_table(META.name)
+            has_tables = sa.inspect(connection).has_table(META.name)
             if not has_tables:
                 if not create:
                     raise self._no_store("a database without the tables of a store")
                 TABLES.create_all(connection)
                 facts = {"format": FORMAT, "version": str(VERSION)}
                 rows = [{"name": name, "value": value} for name, value in facts.items()]
-                connection.execute(insert(META), rows)
-            self._meta = {row.name: row.value for row in connection.execute(select(META))}
+                connection.execute(sa.insert(META), rows)
+            self._meta = {row.name: row.value for row in connection.execute(sa.select(META))}
             self._migrate(connection)
             for name in _NUMBERS:
                 if not re.fullmatch("-?[0-9]{1,15}", value := self._meta.get(name, "0")):
@@ -250,7 +236,7 @@ class Store:
         wanted = "give the file that `slotwise serve --store FILE` wrote"
         return InputError([Problem(f"must be a store, not {found}: {wanted}", self.name)])
 
-    def _migrate(self, connection: Connection) -> None:
+    def _migrate(self, connection: sa.Connection) -> None:
         """Bring the tables to this version, step by step; raise InputError for a newer store."""
         said = self._meta.get("version", "")
         if self._meta.get("format") != FORMAT or not said.isdecimal():
@@ -269,27 +255,27 @@ class Store:
         if found < VERSION:
             self._set(connection, version=VERSION)
 
-    def _set(self, connection: Connection, **facts: int | str) -> None:
+    def _set(self, connection: sa.Connection, **facts: int | str) -> None:
         """Write facts on the store into META."""
         for name, value in facts.items():
             changed = connection.execute(
-                update(META).where(META.c.name == name).values(value=str(value))
+                sa.update(META).where(META.c.name == name).values(value=str(value))
             )
             if not changed.rowcount:
-                connection.execute(insert(META).values(name=name, value=str(value)))
+                connection.execute(sa.insert(META).values(name=name, value=str(value)))
 
-    def _load(self, connection: Connection) -> None:
+    def _load(self, connection: sa.Connection) -> None:
         """Read the jobs that were in the cluster at the last poll, with their last estimates."""
-        last_key = select(JOBS.c.key).order_by(JOBS.c.key.desc()).limit(1)
+        last_key = sa.select(JOBS.c.key).order_by(JOBS.c.key.desc()).limit(1)
         self._next = (connection.scalar(last_key) or 0) + 1
         alive = JOBS.c.state.in_(("pending", "running"))
-        chosen = select(JOBS).where(alive).order_by(JOBS.c.attempt)
+        chosen = sa.select(JOBS).where(alive).order_by(JOBS.c.attempt)
         self._alive = {
             (row.job, row.submit): _Alive(row.key, row.attempt, row.state == "running")
             for row in connection.execute(chosen)
         }
         last = (
-            select(ESTIMATES.c.job_key, func.max(ESTIMATES.c.poll).label("poll"))
+            sa.select(ESTIMATES.c.job_key, sa.func.max(ESTIMATES.c.poll).label("poll"))
             .join(JOBS, JOBS.c.key == ESTIMATES.c.job_key)
             .where(alive)
             .group_by(ESTIMATES.c.job_key)
@@ -297,7 +283,7 @@ class Store:
         )
         same = (ESTIMATES.c.job_key == last.c.job_key) & (ESTIMATES.c.poll == last.c.poll)
         by_number = {item.number: item for item in self._alive.values()}
-        for row in connection.execute(select(ESTIMATES).join(last, same)):
+        for row in connection.execute(sa.select(ESTIMATES).join(last, same)):
             if row.job_key in by_number:  # of two attempts that wait, the last one counts
                 by_number[row.job_key].kept = _starts_of(row)
 
@@ -328,11 +314,11 @@ class Store:
         }
         with self._transaction(writes=True) as connection:
             if poll.jobs:
-                connection.execute(insert(JOBS), poll.jobs)
+                connection.execute(sa.insert(JOBS), poll.jobs)
             for number, values in poll.changes.items():
-                connection.execute(update(JOBS).where(JOBS.c.key == number).values(**values))
+                connection.execute(sa.update(JOBS).where(JOBS.c.key == number).values(**values))
             if poll.rows:
-                connection.execute(insert(ESTIMATES), poll.rows)
+                connection.execute(sa.insert(ESTIMATES), poll.rows)
             self._set(connection, **facts)
         self._alive, self._next = poll.alive, poll.next
         self._unseen = state.running.keys() - poll.alive.keys()
@@ -351,7 +337,7 @@ class Store:
         keys |= state.running.keys() - self._alive.keys() - self._unseen
         if not keys:
             return {}
-        chosen = select(JOBS).order_by(JOBS.c.attempt)
+        chosen = sa.select(JOBS).order_by(JOBS.c.attempt)
         found = {}
         with self._transaction(writes=False) as connection:
             for part in _parts(sorted({job for job, _ in keys})):
@@ -372,8 +358,8 @@ class Store:
         """
         with self._lock:
             with self._transaction(writes=False) as connection:
-                known: dict[str, list[Row[Any]]] = {}
-                for row in connection.execute(select(JOBS).order_by(JOBS.c.attempt)):
+                known: dict[str, list[sa.Row[Any]]] = {}
+                for row in connection.execute(sa.select(JOBS).order_by(JOBS.c.attempt)):
                     known.setdefault(row.job, []).append(row)
             changes: dict[int, dict[str, Any]] = {}
             for item in outcomes:
@@ -383,7 +369,7 @@ class Store:
             for part in _parts(list(changes.items())):
                 with self._transaction(writes=True) as connection:
                     for number, values in part:
-                        chosen = update(JOBS).where(JOBS.c.key == number)
+                        chosen = sa.update(JOBS).where(JOBS.c.key == number)
                         connection.execute(chosen.values(**values))
             with self._transaction(writes=False) as connection:
                 self._load(connection)
@@ -391,7 +377,7 @@ class Store:
 
     def history(self, job: str) -> tuple[KeptJob, ...]:
         """Return the attempts of all jobs with an id, oldest first; () if there is none."""
-        chosen = select(JOBS).where(JOBS.c.job == job)
+        chosen = sa.select(JOBS).where(JOBS.c.job == job)
         with self._transaction(writes=False) as connection:
             rows = connection.execute(chosen.order_by(JOBS.c.submit, JOBS.c.attempt)).all()
             kept: dict[int, list[KeptEstimate]] = {row.key: [] for row in rows}
@@ -429,25 +415,25 @@ class Store:
         starts, this many.
         """
         column = ESTIMATES.c[name]
-        given: ColumnElement[bool] = column.is_not(None)
+        given: sa.ColumnElement[bool] = column.is_not(None)
         if name == "likely":
             given |= ESTIMATES.c.quantiles != ()
         given &= ESTIMATES.c.at > JOBS.c.submit - MINUTE  # some commands print no seconds
         given &= ESTIMATES.c.at < JOBS.c.started + MINUTE
-        groups: list[ColumnElement[Any]] = [ESTIMATES.c.job_key]
+        groups: list[sa.ColumnElement[Any]] = [ESTIMATES.c.job_key]
         if horizons:
             wait = column - ESTIMATES.c.at
             bounds = [(wait < bound, place) for place, bound in enumerate(horizons)]
-            groups.append(case(*bounds, else_=len(horizons)))
+            groups.append(sa.case(*bounds, else_=len(horizons)))
             given &= column.is_not(None)
-        first = select(ESTIMATES.c.job_key, func.min(ESTIMATES.c.poll).label("poll"))
+        first = sa.select(ESTIMATES.c.job_key, sa.func.min(ESTIMATES.c.poll).label("poll"))
         first = first.join(JOBS, JOBS.c.key == ESTIMATES.c.job_key)
         first = first.where(given & JOBS.c.started.is_not(None))
         if since is not None:
             first = first.where(ESTIMATES.c.at >= since)
         if last is not None:
-            own = exists().where((ESTIMATES.c.job_key == JOBS.c.key) & given)
-            started = select(JOBS.c.key).where(JOBS.c.started.is_not(None) & own)
+            own = sa.exists().where((ESTIMATES.c.job_key == JOBS.c.key) & given)
+            started = sa.select(JOBS.c.key).where(JOBS.c.started.is_not(None) & own)
             latest = started.order_by(JOBS.c.started.desc(), JOBS.c.key.desc()).limit(last)
             first = first.where(ESTIMATES.c.job_key.in_(latest))
         chosen = first.group_by(*groups).subquery()
@@ -482,12 +468,12 @@ class Store:
     def summary(self) -> StoreSummary:
         """Return the contents of the store as numbers."""
         with self._transaction(writes=False) as connection:
-            states = select(JOBS.c.state, func.count()).group_by(JOBS.c.state)
+            states = sa.select(JOBS.c.state, sa.func.count()).group_by(JOBS.c.state)
             jobs = {str(state): int(count) for state, count in connection.execute(states)}
             started = connection.scalar(
-                select(func.count()).where(JOBS.c.started.is_not(None)).select_from(JOBS)
+                sa.select(sa.func.count()).where(JOBS.c.started.is_not(None)).select_from(JOBS)
             )
-            estimates = connection.scalar(select(func.count()).select_from(ESTIMATES))
+            estimates = connection.scalar(sa.select(sa.func.count()).select_from(ESTIMATES))
         meta = {name: int(self._meta[name]) for name in _NUMBERS if name in self._meta}
         return StoreSummary(
             polls=meta.get("polls", 0),
@@ -507,14 +493,14 @@ class Store:
         last = self.last_poll
         if last is None:
             return 0
-        left = func.coalesce(JOBS.c.finished, JOBS.c.started, JOBS.c.first_seen)
+        left = sa.func.coalesce(JOBS.c.finished, JOBS.c.started, JOBS.c.first_seen)
         old = JOBS.c.state.in_(("finished", "gone")) & (left < last - keep)
         deleted = 0
         while True:
             with self._transaction(writes=True) as connection:
-                numbers = list(connection.scalars(select(JOBS.c.key).where(old).limit(_PART)))
-                connection.execute(delete(ESTIMATES).where(ESTIMATES.c.job_key.in_(numbers)))
-                connection.execute(delete(JOBS).where(JOBS.c.key.in_(numbers)))
+                numbers = list(connection.scalars(sa.select(JOBS.c.key).where(old).limit(_PART)))
+                connection.execute(sa.delete(ESTIMATES).where(ESTIMATES.c.job_key.in_(numbers)))
+                connection.execute(sa.delete(JOBS).where(JOBS.c.key.in_(numbers)))
             deleted += len(numbers)
             if len(numbers) < _PART:
                 return deleted
@@ -617,7 +603,7 @@ def _estimate_row(job: int, poll: int, item: JobEstimate, at: int) -> dict[str, 
     }
 
 
-def _attempt(rows: Sequence[Row[Any]], item: LoggedStart) -> Row[Any] | None:
+def _attempt(rows: Sequence[sa.Row[Any]], item: LoggedStart) -> sa.Row[Any] | None:
     """Return the attempt of a job to which a record of a log belongs, None if it is unknown."""
     same = [row for row in rows if abs(row.submit - item.submit) < MINUTE]
     if item.started is None:
@@ -626,7 +612,7 @@ def _attempt(rows: Sequence[Row[Any]], item: LoggedStart) -> Row[Any] | None:
     return later[-1] if later else (same[0] if same else None)
 
 
-def _outcome_values(row: Row[Any], item: LoggedStart) -> dict[str, Any]:
+def _outcome_values(row: sa.Row[Any], item: LoggedStart) -> dict[str, Any]:
     if item.started is None:
         return {"state": "gone", "finished": item.finished}
     state = row.state if item.finished is None else "finished"
@@ -638,17 +624,17 @@ def _outcome_values(row: Row[Any], item: LoggedStart) -> dict[str, Any]:
     }
 
 
-def _joined() -> Select[Any]:
+def _joined() -> sa.Select[Any]:
     """Return the estimates joined with their jobs."""
     columns = [column for column in ESTIMATES.c if column.name != "job_key"]
-    return select(JOBS, *columns).join(ESTIMATES, ESTIMATES.c.job_key == JOBS.c.key)
+    return sa.select(JOBS, *columns).join(ESTIMATES, ESTIMATES.c.job_key == JOBS.c.key)
 
 
-def _starts_of(row: Row[Any]) -> tuple[int | None, ...]:
+def _starts_of(row: sa.Row[Any]) -> tuple[int | None, ...]:
     return tuple(getattr(row, name) for name in STARTS)
 
 
-def _kept(row: Row[Any]) -> KeptEstimate:
+def _kept(row: sa.Row[Any]) -> KeptEstimate:
     return KeptEstimate(
         row.key,
         row.job,

@@ -2,6 +2,11 @@
 affected.
 
 The variants of a study: the current cluster, each change alone, all together, and grids over them.
+
+Intervals by resampling weeks: the jobs of one week share its load and are drawn together. Every
+statistic is a function of how often each block (a week) is drawn. The first row of draws is the log
+as it was, so that the first value of a statistic is the measured one. Two runs of the same jobs are
+resampled by the same draws: what both had in common is not part of their difference.
 """
 
 from __future__ import annotations
@@ -26,12 +31,7 @@ from ...model.sources.registry import format_of
 from ..scheduler.metrics import LoopMetrics, WaitComparison
 from ..scheduler.simulation import horizon
 from .run import (
-    DRAWS,
-    FEW,
-    FEWEST,
-    LEVEL,
     RUN_KEYS,
-    Difference,
     Floats,
     Ints,
     JobColumns,
@@ -39,14 +39,8 @@ from .run import (
     RunOptions,
     RunOutcome,
     Stop,
-    block_sums,
-    difference,
-    draws,
-    mean,
     options_of,
-    percentile,
     perform,
-    ratio,
     require_arguments,
 )
 from .workers import Lost, results_of
@@ -236,6 +230,91 @@ def _queues_in_use(instance: Instance) -> set[str]:
     """Return the queues of all jobs of an instance."""
     running = (item.job for item in instance.running)
     return {job.queue for job in (*running, *instance.pending, *instance.future)}
+
+
+#: Default length of a block in seconds, because use of a cluster repeats weekly; number of
+#: resamplings.
+DRAWS = 1000
+#: Share of the resamplings within a confidence interval.
+LEVEL = 0.95
+#: Minimum number of blocks for a statement about random variation.
+FEWEST = 3
+#: Number of blocks below which intervals are rough, mostly too narrow.
+FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A change, and the interval that resampling gives it; None if there are too few blocks."""
+
+    #: Change of the measure.
+    change: float
+    #: Lower end of the 95 % interval, None if unknown.
+    low: float | None
+    #: Upper end of the 95 % interval, None if unknown.
+    high: float | None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def draws(blocks: int, seed: int, count: int = DRAWS) -> Floats:
+    """Return how often each block is drawn, one row per resampling; the first row has each block
+    once.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=count)
+    return np.vstack((np.ones((1, blocks)), drawn))
+
+
+def block_sums(values: Floats, block: Ints, blocks: int) -> Floats:
+    """Return the sum of the values in each block."""
+    return np.bincount(block, weights=values, minlength=blocks).astype(float)
+
+
+def mean(weights: Floats, values: Floats, block: Ints) -> Floats:
+    """Return the mean of the values under each row of weights; NaN if no value has a weight."""
+    blocks = weights.shape[1]
+    counts = np.bincount(block, minlength=blocks).astype(float)
+    return ratio(weights @ block_sums(values, block, blocks), weights @ counts)
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """Return the quotient, NaN if the divisor is zero or missing."""
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def percentile(weights: Floats, values: Floats, block: Ints, which: float) -> Floats:
+    """Return the interpolated percentile of the values, as numpy computes it; NaN without
+    values.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered, blocks = values[order], block[order]
+    found = np.full(len(weights), np.nan)
+    for number, row in enumerate(weights):
+        reached = np.cumsum(row[blocks])
+        if not reached.size or reached[-1] < 1:
+            continue
+        place = (reached[-1] - 1) * which / 100
+        low, high = np.searchsorted(reached, (np.floor(place), np.ceil(place)), side="right")
+        part = place - np.floor(place)
+        found[number] = ordered[low] + part * (ordered[high] - ordered[low])
+    return found
+
+
+def difference(today: Floats, then: Floats, blocks: int, level: float = LEVEL) -> Difference:
+    """Return the change of a statistic from one run to another under equal resamplings.
+
+    blocks: how many hold anything that it is made of.
+    """
+    changes = then - today
+    drawn = changes[1:][~np.isnan(changes[1:])]
+    if blocks < FEWEST or drawn.size < len(changes) // 2:
+        return Difference(float(changes[0]), None, None)
+    low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
+    return Difference(float(changes[0]), float(low), float(high))
 
 
 #: What is compared: each a field of LoopMetrics, and how good is said of less (-1) or more (1).

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from slotwise.cli.main import app
 from slotwise.model.display import DAY, HOUR, MINUTE
-from slotwise.solver.accuracy.measures import Accuracy, accuracy
-from slotwise.solver.accuracy.score import HORIZON_NAMES
+from slotwise.solver.accuracy.measures import HORIZON_NAMES, Accuracy, accuracy
 from store_cases import NOON, job, poll, stored
 from typer.testing import CliRunner
 

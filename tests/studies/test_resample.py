@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from slotwise.solver.studies.run import difference, draws, mean
+from slotwise.solver.studies.whatif import difference, draws, mean
 
 
 def test_the_same_change_every_week_is_clear_and_its_interval_narrow() -> None:
