@@ -8,12 +8,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from enum import IntEnum
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import ClassVar, NoReturn, TextIO
 
 import typer
 
@@ -47,11 +48,39 @@ _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 KEPT = 0.75
 
 
-def started(run: Callable[[], None], name: str) -> threading.Thread:
-    """Return a thread that has been started, in the context of the caller."""
-    thread = threading.Thread(target=copy_context().run, args=(run,), name=name, daemon=True)
-    thread.start()
-    return thread
+@dataclass(slots=True, kw_only=True)
+class BackgroundWork:
+    """Work in a thread of its own until it is stopped."""
+
+    #: Seconds to wait for the thread at the end.
+    PATIENCE: ClassVar[float] = 1.0
+    stopping: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread, in the context of the caller."""
+        run, name = copy_context().run, type(self).__name__
+        self._thread = threading.Thread(target=run, args=(self._run,), name=name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the work and wait for the thread; what waits is lost."""
+        self.stopping.set()
+        self._wake()
+        if self._thread is not None:
+            self._thread.join(self.PATIENCE)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def _run(self) -> None:
+        """Do the work until `stopping` is set."""
+        raise NotImplementedError
+
+    def _wake(self) -> None:
+        """Wake the thread if it waits for anything but `stopping`."""
 
 
 @contextmanager

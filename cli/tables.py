@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -388,6 +388,15 @@ def dashed(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:g}" if isinstance(value, float) else printable(str(value))
+
+
+def mapped(data: Any, change: Callable[[Any], Any]) -> Any:
+    """Return plain data with each value in its mappings and lists changed; keys stay."""
+    if isinstance(data, Mapping):
+        return {key: mapped(value, change) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [mapped(item, change) for item in data]
+    return change(data)
 
 
 def json_text(data: Any) -> str:

@@ -19,6 +19,7 @@ from ...model.formats.reading import beginning, file_bytes
 from ...model.formats.source_text import plain_data
 from ...model.instance import Instance
 from ...model.slurm_words import family_text, unit_words
+from ..tables import mapped
 from .about import About
 from .data import Report, as_records
 from .folds import folds_html
@@ -50,13 +51,7 @@ def script_in_words(instance: Instance, script: str) -> str:
 
 def data_in_words(instance: Instance, data: Any) -> Any:
     """Return data with its texts in the words of the instance's scheduler; keys stay."""
-    if isinstance(data, str):
-        return family_text(instance, data)
-    if isinstance(data, dict):
-        return {key: data_in_words(instance, value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [data_in_words(instance, item) for item in data]
-    return data
+    return mapped(data, lambda x: family_text(instance, x) if isinstance(x, str) else x)
 
 
 #: In the order in which they have to run.

@@ -21,6 +21,7 @@ from ...solver.advice.likely import times_of
 from ...solver.advice.slots import free_when, hours
 from ..listing import queue_loads
 from ..outlook_text import short_reason
+from ..tables import mapped
 from .access import Viewer
 from .board import BoardRow, BoardState, PlannedRow, RowChange, StartMove
 from .polls import shifted, zero_of
@@ -78,13 +79,7 @@ class JobsAnswer:
 
 def finite(record: Any) -> Any:
     """Return a record with None in place of numbers that JSON does not have."""
-    if isinstance(record, float):
-        return record if isfinite(record) else None
-    if isinstance(record, Mapping):
-        return {str(key): finite(value) for key, value in record.items()}
-    if isinstance(record, (list, tuple)):
-        return [finite(value) for value in record]
-    return record
+    return mapped(record, lambda x: None if isinstance(x, float) and not isfinite(x) else x)
 
 
 def dumped(record: Any) -> bytes:
@@ -400,12 +395,6 @@ def plan_record(state: BoardState, head: dict[str, Any], viewer: Viewer) -> dict
     }
 
 
-__all__ = [
-    "AccuracyAnswer", "AskAnswer", "Health", "JobAnswer", "JobLeft", "JobsAnswer", "PlanAnswer",
-    "SlotsAnswer", "answers_of",
-]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A request without its answer."""
@@ -616,7 +605,9 @@ _NUMBER = re.compile(r"\d+(\[\d+\])?")
 
 def shown(record: Any, state: BoardState, viewer: Viewer) -> Any:
     """Return an answer as a viewer may see it: a named user learns no id of a job of others."""
-    return record if viewer.user is None else _SeenJobs.of(state, viewer).without_others(record)
+    if viewer.user is None:
+        return record
+    return mapped(record, _SeenJobs.of(state, viewer).without_others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -640,18 +631,14 @@ class _SeenJobs:
                 seen[False].update(name for change in changes for name in change.named)
         return cls(frozenset(seen[True]), frozenset(seen[False] - seen[True]))
 
-    def without_others(self, record: Any) -> Any:
-        """Return a record in which sentences and lists name no job of others."""
-        if isinstance(record, str):
-            if record in self.others:
-                return "another job"
-            text = _LISTED.sub(self._listed, _COMMAND.sub(self._listed, record))
-            return _ONE.sub(lambda one: "another job" if one[0] in self.others else one[0], text)
-        if isinstance(record, Mapping):
-            return {key: self.without_others(value) for key, value in record.items()}
-        if isinstance(record, (list, tuple)):
-            return [self.without_others(value) for value in record]
-        return record
+    def without_others(self, value: Any) -> Any:
+        """Return a value of a record; a sentence names no job of others."""
+        if not isinstance(value, str):
+            return value
+        if value in self.others:
+            return "another job"
+        text = _LISTED.sub(self._listed, _COMMAND.sub(self._listed, value))
+        return _ONE.sub(lambda one: "another job" if one[0] in self.others else one[0], text)
 
     def _listed(self, found: re.Match[str]) -> str:
         lead, names = found[1], re.split(", | and | or | ", found[2])

@@ -18,7 +18,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ...model.errors import InputError, Problem
 from ...solver.processes import TooMuchOutput, path_of, run_program
-from ..process import started
+from ..process import BackgroundWork
 from .answers import dumped, moved_record
 from .board import BoardState
 
@@ -103,13 +103,12 @@ def _post(url: str, lines: bytes) -> None:
 
 
 @dataclass(slots=True)
-class Notifier:
+class Notifier(BackgroundWork):
     """A listener of the board that delivers each move of a start once, in a thread of its own."""
 
     deliver: Deliver
     #: Prints one line.
     tell: Callable[[str], None]
-    stopping: threading.Event = field(default_factory=threading.Event)
     #: Lines delivered, and lost.
     sent: int = 0
     lost: int = 0
@@ -118,7 +117,6 @@ class Notifier:
     #: Number of the last planned state.
     _number: int = 0
     _is_failing: bool = False
-    _thread: threading.Thread | None = None
 
     def __call__(self, state: BoardState) -> None:
         """Queue the moves of a state that was planned as a whole."""
@@ -139,16 +137,8 @@ class Notifier:
         if self._lines:
             self._news.set()
 
-    def start(self) -> None:
-        """Start the thread, in the context of the caller."""
-        self._thread = started(self._run, "notices")
-
-    def stop(self) -> None:
-        """Stop the thread; lines that wait are lost."""
-        self.stopping.set()
+    def _wake(self) -> None:
         self._news.set()
-        if self._thread is not None:
-            self._thread.join(1.0)
 
     def _run(self) -> None:
         while not self.stopping.is_set():

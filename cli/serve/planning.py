@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ...model.errors import InputError, SlotwiseError
 from ...solver.advice.likely import StartQuantiles
 from ...solver.budget import Budget, OutOfTime
 from ..listing import listing_of
-from ..process import started
+from ..process import BackgroundWork
 from .board import Board
 from .polls import Polled
 
@@ -94,9 +94,6 @@ def likely_starts(found: Forecasts) -> Mapping[str, StartQuantiles]:
 MIN_RUN, MIN_PLAN = 2.0, 1.0
 #: Seconds after which a simulation continues despite a newer state, so that late starts are known.
 WHOLE_FIRST, WHOLE_EVERY = 120.0, 600.0
-#: Seconds to wait for the thread at the end.
-PATIENCE = 5.0
-
 #: Seconds between two readings of the calibration of the store.
 CALIBRATED_EVERY = 3600.0
 
@@ -159,9 +156,10 @@ class _Newer(threading.Event):
 
 
 @dataclass(slots=True)
-class PlannerThread:
+class PlannerThread(BackgroundWork):
     """Plans states one after another; of several that wait only the newest."""
 
+    PATIENCE: ClassVar[float] = 5.0
     board: Board
     limits: StepLimits
     #: Seconds between two polls: a simulation takes half of them, so that a plan has time too.
@@ -172,10 +170,8 @@ class PlannerThread:
     #: Seconds since 1970.
     clock: Callable[[], float] = time.time
     counters: PlanCounters = field(default_factory=PlanCounters)
-    stopping: threading.Event = field(default_factory=threading.Event)
     _waiting: Polled | None = None
     _news: threading.Condition = field(default_factory=threading.Condition)
-    _thread: threading.Thread | None = None
     _calibrate_at: float = 0.0
     #: Monotonic second from which on a simulation runs to its end.
     _whole_at: float = 0.0
@@ -185,20 +181,11 @@ class PlannerThread:
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
         self._whole_at = time.monotonic() + WHOLE_FIRST
-        self._thread = started(self._run, "planner")
+        BackgroundWork.start(self)
 
-    def stop(self) -> None:
-        """Stop planning and wait for the thread."""
+    def _wake(self) -> None:
         with self._news:
-            self.stopping.set()
             self._news.notify_all()
-        if self._thread is not None:
-            self._thread.join(PATIENCE)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread is not None and self._thread.is_alive()
 
     def give(self, polled: Polled) -> None:
         """Plan a state next, in place of one that still waits."""

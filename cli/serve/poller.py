@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...model.errors import SlotwiseError
-from ..process import started
+from ..process import BackgroundWork
 from .board import Board
 from .polls import Polled, StateSource, read_once
 
@@ -55,7 +54,7 @@ MAX_MESSAGE = 500
 
 
 @dataclass(slots=True)
-class Poller:
+class Poller(BackgroundWork):
     """Reads one source again and again, one poll at a time."""
 
     source: StateSource
@@ -65,29 +64,12 @@ class Poller:
     breaker: Breaker
     #: Seconds since 1970.
     clock: Callable[[], float] = time.time
-    stopping: threading.Event = field(default_factory=threading.Event)
     #: Polls so far, and those that failed.
     polls: int = 0
     failures: int = 0
     _stamp: tuple[int, ...] | None = None
     _last: Polled | None = None
     _due: float = 0.0
-    _thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Start the thread, in the context of the caller."""
-        self._thread = started(self._run, "poller")
-
-    def stop(self) -> None:
-        """Stop polling. A poll in flight is left to end with the process."""
-        self.stopping.set()
-        if self._thread is not None:
-            self._thread.join(1.0)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread is not None and self._thread.is_alive()
 
     @property
     def next_in(self) -> float:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, ClassVar
 
 from ...model.errors import SlotwiseError
-from ..process import started
+from ..process import BackgroundWork
 
 #: Maximum number of questions that wait, and of those of one client.
 MAX_WAITING = 16
@@ -43,29 +43,20 @@ class WaitingCall:
 
 
 @dataclass(slots=True)
-class QuestionQueue:
+class QuestionQueue(BackgroundWork):
     """Answers questions in the order in which they came, in a thread of its own."""
 
+    PATIENCE: ClassVar[float] = 2.0
     max_waiting: int = MAX_WAITING
-    stopping: threading.Event = field(default_factory=threading.Event)
     #: Questions answered, and refused.
     answered: int = 0
     refused: int = 0
     _queue: SimpleQueue[WaitingCall | None] = field(default_factory=SimpleQueue)
     _clients: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Start the worker, in the context of the caller."""
-        self._thread = started(self._run, "questions")
-
-    def stop(self) -> None:
-        """Stop the worker; what waits is dropped."""
-        self.stopping.set()
+    def _wake(self) -> None:
         self._queue.put(None)
-        if self._thread is not None:
-            self._thread.join(2.0)
 
     @property
     def waiting(self) -> int:
