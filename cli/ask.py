@@ -26,7 +26,6 @@ from .outlook_text import (
     submitted_as,
 )
 from .process import cancel_on_signal, give, left_of
-from .render import paragraphs
 from .selection import Selection
 from .source import Source
 from .tables import (
@@ -39,6 +38,7 @@ from .tables import (
     listing_text,
     page_of,
     paragraph,
+    paragraphs,
 )
 
 if TYPE_CHECKING:

@@ -195,7 +195,7 @@ def compare(
     validation (a defect of slotwise: please report it).
     """
     from ..solver.advice.comparison import compare as compare_methods
-    from .comparison import comparison_output
+    from .render import comparison_output
     from .report.terminal import print_gantt
 
     _check_format(gantt, format)

@@ -144,6 +144,11 @@ def paragraph(
     return filled(printable(text), min(terminal_width(), width), "", indent) + "\n"
 
 
+def paragraphs(texts: Iterable[str], instance: Instance, width: int = TEXT_WIDTH) -> str:
+    """Return paragraphs in the words of the instance's scheduler."""
+    return "".join(paragraph(text, instance=instance, width=width) for text in texts)
+
+
 def filled(text: str, width: int, first: str, later: str) -> str:
     """Return lines of at most `width` characters; a longer word is a line of its own.
 

@@ -23,11 +23,10 @@ from paired_features import features_of
 from sampling import some
 from slotwise import Comparison, Forecasts, Instance, JobOutlook, Outlook, Plan, examples
 from slotwise.cli.ask import answer_output
-from slotwise.cli.comparison import comparison_output
 from slotwise.cli.diagnose import diagnosis_output
 from slotwise.cli.explain import explanation_output
 from slotwise.cli.forecast import forecast_output
-from slotwise.cli.render import plan_output
+from slotwise.cli.render import comparison_output, plan_output
 from slotwise.cli.report.about import About
 from slotwise.cli.report.data import report_of_comparison, report_of_plan
 from slotwise.cli.report.folds import folds_html

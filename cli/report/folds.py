@@ -14,8 +14,8 @@ from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.advice.likely import times_of
 from ...solver.pending_reasons import counted
-from ..comparison import CONFIGURED
 from ..forecast import NO_START
+from ..render import CONFIGURED
 from ..tables import hosts_text
 from .about import About, html_of
 from .bars import ticks

@@ -19,9 +19,8 @@ import pytest
 import slotwise as sw
 from sampling import some
 from slotwise import Plan, PlannedJob, Unplaced, dump_json
-from slotwise.cli.comparison import comparison_output
 from slotwise.cli.main import app
-from slotwise.cli.render import plan_output
+from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.generate import generate
 from slotwise.model.objective import objectives
 from slotwise.solver import certify
