@@ -26,7 +26,7 @@ from .diagnose import diagnose
 from .explain import explain
 from .forecast import forecast
 from .importer import app as importers
-from .live_cluster import snapshot
+from .importer import snapshot
 from .panels import ADVANCED, HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay

@@ -51,7 +51,7 @@ def verified(
     reasons.
     """
     from ..model.errors import report
-    from ..solver.forecast.logged_runs import logged_runs
+    from ..solver.forecast.history import logged_runs
 
     instance = read_source(file)
     selection.check(instance)

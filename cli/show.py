@@ -224,7 +224,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, jobs, limits, queues, reservations, slurm, users
+    from .views import hosts, jobs, limits, queues, reservations, slurm, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -237,8 +237,8 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "blimits": limits.blimits,
         "bmgroup": hosts.bmgroup,
         "bqueues": queues.bqueues,
-        "bresources": guarantees.guaranteed_pools if asked.guarantees else limits.bresources,
-        "bsla": guarantees.bsla,
+        "bresources": limits.guaranteed_pools if asked.guarantees else limits.bresources,
+        "bsla": limits.bsla,
         "brsvs": reservations.brsvs,
         "bugroup": users.bugroup,
         "busers": users.busers,

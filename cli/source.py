@@ -89,7 +89,7 @@ class Source:
     def read_now(self, time_limit: float | None = None) -> Instance:
         """Return the state that a scheduler reports: that of this machine, or in a folder."""
         from .import_snapshot import BALANCE, Listings
-        from .live_cluster import cluster_now, printed_instance
+        from .importer import cluster_now, printed_instance
 
         timeout = self.timeout or TIMEOUT
         left = left_of(time_limit)

@@ -152,7 +152,7 @@ def serve(
 
 def _serve(service: Service, source: Source, listen: ListenOptions, life: float | None) -> None:
     """Read the first state of a file, say where the service listens, and run it."""
-    from ..live_cluster import scheduler_here
+    from ..importer import scheduler_here
     from .server import bound, run
 
     access = service.access
@@ -204,8 +204,7 @@ def made(
     from ...solver.outlook.outlook import StepLimits
     from .board import Board
     from .notices import Notifier
-    from .planning import LogForecasts, PlannerThread
-    from .poller import Breaker, Poller
+    from .planning import Breaker, LogForecasts, PlannerThread, Poller
     from .score import StoreKeeper
     from .service import Service
     from .store import Store

@@ -24,7 +24,7 @@ from ...solver.accuracy.measures import (
     reliability,
 )
 from ...solver.forecast.forecast import Calibration
-from ...solver.forecast.logged_runs import logged_runs
+from ...solver.forecast.history import logged_runs
 from ..options import print_note
 from .access import Viewer
 from .board import KnownStart

@@ -19,8 +19,7 @@ from ...model.omissions import sentences
 from ..outlook_text import explained
 from .access import Access, Viewer
 from .board import Board, BoardState
-from .planning import PlannerThread
-from .poller import Poller
+from .planning import PlannerThread, Poller
 from .questions import TIME_LIMIT, QuestionQueue
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ..accuracy.measures import Accuracy, accuracy
 from ..budget import Budget, OutOfTime
-from ..forecast.history import clock_offset, is_record_of
-from ..forecast.logged_runs import LoggedRun, LoggedRuns
+from ..forecast.history import LoggedRun, LoggedRuns, clock_offset, is_record_of
 from ..outlook.outlook import JobOutlook, Outlook
 from ..pending_reasons import counted
 from ..scheduler.continuation import starts_in

@@ -7,7 +7,7 @@ from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.model.display import HOUR
 from slotwise.model.errors import InputError
 from slotwise.solver.advice.verification import Verification, verify
-from slotwise.solver.forecast.logged_runs import LoggedRun, LoggedRuns
+from slotwise.solver.forecast.history import LoggedRun, LoggedRuns
 from slotwise.solver.outlook.outlook import outlook_of
 from slotwise.solver.scheduler.continuation import run_as_configured
 

@@ -107,7 +107,7 @@ def test_a_store_that_fails_leaves_the_board_and_health_says_so(
 ) -> None:
     """A state that is not kept is shown; the next one that is kept ends the trouble."""
     here = lab(waiting(900), store=str(tmp_path / "s.db"))
-    for thread in ("planning.PlannerThread", "poller.Poller"):
+    for thread in ("planning.PlannerThread", "planning.Poller"):
         monkeypatch.setattr(f"slotwise.cli.serve.{thread}.is_alive", True)
     polled = here.service.board.state.polled
     assert polled is not None

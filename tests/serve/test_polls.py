@@ -12,8 +12,7 @@ import slotwise as sw
 from asgi_client import get
 from serve.service_lab import joint_wins, lab
 from slotwise import Host, Instance, Job, RunningJob
-from slotwise.cli.serve.planning import WHOLE_EVERY
-from slotwise.cli.serve.poller import LONGEST_WAIT, Breaker
+from slotwise.cli.serve.planning import LONGEST_WAIT, WHOLE_EVERY, Breaker
 from slotwise.cli.serve.polls import LivingCluster, SnapshotFolder, living_cluster, state_source
 from slotwise.cli.source import Source
 from slotwise.model.errors import InputError
