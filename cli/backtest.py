@@ -22,7 +22,7 @@ from .options import (
     progress_bar,
     study_bar,
 )
-from .output import check_apart, check_output, check_path, whole_file, write_records
+from .output import check_apart, check_output, check_path, write_file, write_records
 from .pictures import check_library, drawing, picture
 from .process import Cancel, cancel_on_signal, give
 from .replay import POLICIES, PoolOptions, read_log, tell_left_out
@@ -81,8 +81,7 @@ class PastOfPool:
                 f"(--procs sets another)"
             )
         counted = without_preceding(found)
-        for remark in counted.remarks[len(found.remarks) :]:
-            print_note(remark)
+        print_note(*counted.remarks[len(found.remarks) :])
         return counted
 
 
@@ -108,8 +107,7 @@ def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cance
             cancel.leave()  # before anything was asked
     hosts = len(session.instance.cluster.hosts)
     omissions = unheeded_in_a_run(session.source, session.world.requests.resolver)
-    for sentence in sentences(omissions):
-        print_note(sentence)
+    print_note(*sentences(omissions))
     head = {"log": str(log), "cluster": str(cluster), "hosts": hosts}
     return simulated, head | ({"omissions": [o.to_dict() for o in omissions]} if omissions else {})
 
@@ -185,8 +183,7 @@ def backtest(
     """
 
     _one_world(cluster, pool)
-    if jobs is not None:
-        check_path(jobs)
+    check_path(jobs)
     if picture is not None:
         if picture.suffix not in (".png", ".svg"):
             raise InputError([Problem("must be a name that ends in .png or .svg", str(picture))])
@@ -200,15 +197,13 @@ def backtest(
         else:
             past, head = past_over_hosts(log, cluster, reading, cancel)
         asked_about = _ask(past, cancel, how)
-    if jobs is not None:
-        write_records(_records(past, asked_about), jobs)
+    write_records(_records(past, asked_about), jobs)
     if picture is not None:
         from ..solver.forecast.backtest import reliability
 
         title = Path(past.log.source).name
         content = diagram_bytes(reliability(asked_about), title, picture.suffix.removeprefix("."))
-        with whole_file(picture) as file:
-            file.write(content)
+        write_file(picture, content)
     head |= {"jobs": len(asked_about), **values_of(how, "samples", "seed")}
     head |= {"cut": cancel.is_set()}
     give(backtest_output(past, asked_about, head, format), is_partial=head["cut"])

@@ -232,8 +232,7 @@ def _site(path: Path) -> Instance:
 
     found = site_document(path, present=datetime.now().astimezone())
     instance, warnings = found.instance()
-    for note in (*found.notes, *warnings):
-        print_note(f"note: {note}")
+    print_note(*(f"note: {note}" for note in (*found.notes, *warnings)))
     return instance
 
 
@@ -274,8 +273,7 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
     from ..solver.plausibility.consistency import check_consistency
 
     balance = check_consistency(instance, seen)
-    for line in balance.lines:
-        print_note(f"{BALANCE}{line}")
+    print_note(*(f"{BALANCE}{line}" for line in balance.lines))
     return with_contradictions(instance, balance.contradictions)
 
 
@@ -360,8 +358,7 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
 
 def print_notes(texts: Sequence[str]) -> None:
     """Print the first notes on stderr, and the number of further notes."""
-    for text in texts[:MAX_NOTES]:
-        print_note(text)
+    print_note(*texts[:MAX_NOTES])
     if len(texts) > MAX_NOTES:
         print_note(f"and {len(texts) - MAX_NOTES} more notes")
 

@@ -190,11 +190,9 @@ def lsf(
     elif confdir is None or example is not None:
         raise InputError("give either a configuration directory or --example NAME")
     found = site_document(confdir, present=datetime.now().astimezone(), **reading.options())
-    for note in found.notes:
-        print_note(f"note: {note}")
+    print_note(*(f"note: {note}" for note in found.notes))
     instance, warnings = found.instance()
-    for warning in warnings:
-        print_note(f"warning: {warning}")
+    print_note(*(f"warning: {warning}" for warning in warnings))
     written.write(instance)
 
 
@@ -619,8 +617,7 @@ def _refuse(bad: BadRecords, keep_going: bool) -> None:
 
 
 def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
-    for line in report(problems):
-        print_note(f"warning: {line}")
+    print_note(*(f"warning: {line}" for line in report(problems)))
 
 
 EXITS = "Exit codes: 0 done, 2 bad input."
@@ -693,8 +690,7 @@ def _command(found: FileFormat) -> Any:
     def run(file: Path = FILE, *, written: Written, reading: FormatReading) -> None:
         keep_inputs(written.output, [file])
         contents = found.read(file, reading.options())
-        for remark in contents.remarks:
-            print_note(remark)
+        print_note(*contents.remarks)
         written.write(contents.instance)
 
     run.__annotations__["reading"] = Annotated[FormatReading, taken]

@@ -154,12 +154,14 @@ def collected_notes(notes: list[str]) -> Iterator[None]:
         _NOTES.reset(token)
 
 
-def print_note(text: str) -> None:
-    """Print a line on stderr."""
-    if (notes := _NOTES.get()) is not None:
-        notes.append(text)
-        return
-    typer.echo(f"slotwise: {printable(text)}", err=True)
+def print_note(*texts: str) -> None:
+    """Print lines on stderr."""
+    notes = _NOTES.get()
+    for text in texts:
+        if notes is not None:
+            notes.append(text)
+        else:
+            typer.echo(f"slotwise: {printable(text)}", err=True)
 
 
 def read_source(source: Path) -> Instance:

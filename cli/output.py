@@ -71,8 +71,19 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                 yield file
 
 
-def check_output(path: Path) -> None:
-    """Raise InputError where no file can be written, before any work is done for it."""
+def write_file(path: Path, content: bytes | str) -> None:
+    """Write a file whole or not at all; raise InputError if it cannot be written."""
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def check_output(path: Path | None) -> None:
+    """Raise InputError where no file can be written, before any work is done for it.
+
+    path: None if no file is to be written.
+    """
+    if path is None:
+        return
     check_inside(path)
     with _complaints(path):
         there = _status(path)
@@ -262,9 +273,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _checked(output: Path | None) -> Path | None:
-
-    if output is not None:
-        check_output(output)
+    check_output(output)
     return output
 
 
@@ -310,8 +319,7 @@ def write_instance(
     if output is None:
         typer.echo(text, nl=not text.endswith("\n"))
         return
-    with whole_file(output) as file:
-        file.write(text.encode())
+    write_file(output, text)
 
 
 #: Number of CSV lines that are written together.
@@ -322,13 +330,15 @@ _GZIP = 31
 SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
 
 
-def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+def check_path(path: Path | None, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Check that a file of records can be written there, before any work is done.
 
+    path: None if no file is to be written.
     A FIFO, terminal or device may have any name; it gets CSV unless its name says otherwise.
     Raises InputError for an unknown suffix, a missing folder, or Parquet without pyarrow.
     """
-
+    if path is None:
+        return
     if suffixes and not path.name.endswith(tuple(suffixes)) and not is_special(path):
         known = ", ".join(suffixes)
         raise InputError([Problem(f"must be a name that ends in one of {known}", str(path))])
@@ -341,12 +351,15 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
             raise InputError([Problem(wrong, str(path))]) from None
 
 
-def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+def write_records(records: Iterable[Mapping[str, Any]], path: Path | None) -> None:
     """Write records of equal keys in the format that the name asks for; whole or not at all.
 
-    But for Parquet they are written one after another and never all in memory.
+    But for Parquet they are written one after another and never all in memory. path: None for
+    nowhere.
     """
     parts: Iterable[bytes]
+    if path is None:
+        return
     if path.name.endswith(".parquet"):
         import pyarrow
         import pyarrow.parquet
@@ -440,8 +453,7 @@ class Checkpoints:
     def of(cls, path: Path | None, every: str | None) -> Checkpoints:
         """Return the output of two options; raise InputError for an invalid path or time."""
 
-        if path is not None:
-            check_output(path)
+        check_output(path)
         if every is None:
             return cls(path)
         if path is None:
@@ -457,8 +469,7 @@ class Checkpoints:
     def write(self, state: str) -> None:
         """Replace the file as a whole; InputError if it cannot be written."""
         assert self.path is not None
-        with whole_file(self.path) as file:
-            file.write(state.encode())
+        write_file(self.path, state)
 
     def leave(self, done: str, state: Callable[[], str]) -> NoReturn:
         """Write what `state` gives, if there is a path, say what was done, and exit with code 3."""

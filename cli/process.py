@@ -111,8 +111,7 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
 
 def give(text: str, remarks: Iterable[str] = (), *, is_partial: bool = False) -> None:
     """Print remarks on stderr, then an answer; exit with code 3 if it was stopped early."""
-    for remark in remarks:
-        print_note(remark)
+    print_note(*remarks)
     typer.echo(text, nl=False)
     if is_partial:
         raise typer.Exit(Exit.STOPPED)

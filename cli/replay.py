@@ -30,7 +30,7 @@ from .output import (
     Resuming,
     check_apart,
     check_path,
-    whole_file,
+    write_file,
     write_records,
     write_text,
 )
@@ -316,11 +316,10 @@ class ReplayFiles:
             ("--output", self.output, (".swf", ".swf.gz")),
             ("--evalys", self.evalys, SUFFIXES),
         ):
-            if path is not None:
-                check_path(path, suffixes)
-                if policies > 1 and name != "--jobs":
-                    wrong = f"{name} requires one policy, not {policies}"
-                    raise InputError([Problem(wrong, str(path))])
+            check_path(path, suffixes)
+            if path is not None and policies > 1 and name != "--jobs":
+                wrong = f"{name} requires one policy, not {policies}"
+                raise InputError([Problem(wrong, str(path))])
         if self.plot is not None:
             check_path(self.plot, PLOTS)
             check_library("--plot")
@@ -328,16 +327,13 @@ class ReplayFiles:
     def write(self, compared: ReplayComparison) -> None:
         """Write the files. Raises InputError if one cannot be written."""
         schedule = compared.results[0].schedule
-        if self.jobs is not None:
-            write_records(job_records(compared), self.jobs)
+        write_records(job_records(compared), self.jobs)
         if self.output is not None:
             write_text(compared.results[0].to_swf(), self.output)
-        if self.evalys is not None:
-            write_records(schedule.evalys_records(), self.evalys)
+        write_records(schedule.evalys_records(), self.evalys)
         if self.plot is not None:
             content = figure_bytes(compared, self.plot.suffix.removeprefix("."))
-            with whole_file(self.plot) as file:
-                file.write(content)
+            write_file(self.plot, content)
 
 
 @command
@@ -434,8 +430,7 @@ def read_log(log: Path, reading: LogReading) -> RecordedLog:
     from ..solver.forecast import logs
 
     found = logs.read_log(log, keep_going=reading.keep_going, default_limit=reading.limit)
-    for remark in found.remarks:
-        print_note(remark)
+    print_note(*found.remarks)
     return found
 
 
@@ -445,8 +440,7 @@ def tell_left_out(workload: Workload) -> None:
 
     if not len(workload) and workload.left_out:
         raise nothing_to_replay(workload)
-    for note, count in workload.notes.items():
-        print_note(f"{count} × {note}")
+    print_note(*(f"{count} × {note}" for note, count in workload.notes.items()))
     for reason, count in workload.left_out.items():
         print_note(f"omitted {count} job{'s' if count > 1 else ''}: {reason}")
 

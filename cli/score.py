@@ -59,8 +59,7 @@ def verified(
         with cancel.reading():
             followed = logged_runs(log, keep_going=keep_going)
             forecasting = likely.settings(), likely.past(instance)
-        for line in report(followed.problems):
-            print_note(f"warning: {line}")
+        print_note(*(f"warning: {line}" for line in report(followed.problems)))
         found = _verified(instance, followed, log, (possible, time_limit), forecasting, cancel)
     text = verify_output(instance, found, selection, format)
     give(text, found.remarks, is_partial=found.is_partial)
@@ -290,9 +289,8 @@ def score(
     from .output import check_apart, check_path, write_records
     from .serve.opened import opened_store
 
-    if how.output is not None:
-        check_path(how.output)
-        check_apart({"--output": how.output}, [Path(store), *log])
+    check_path(how.output)
+    check_apart({"--output": how.output}, [Path(store), *log])
     with opened_store(store) as opened:
         from .serve.score import (
             score_of,  # needs sqlalchemy, as the store does
@@ -304,8 +302,7 @@ def score(
             print_note(f"{path}: has {known} job{'s' * (known != 1)} of the store")
         begin = None if how.since is None else _begin(how.since, opened.summary())
         found = score_of(opened, how.by, begin)
-    if how.output is not None:
-        write_records(found.records(), how.output)
+    write_records(found.records(), how.output)
     give(score_output(found, store, format))
 
 

@@ -218,8 +218,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
     jobs = (*instance.pending, *instance.future)
     wanted = [job for job in jobs if asked.wants_job(job.id, job.user, job.queue, nowhere)]
     found = not_simulated(instance, wanted) if wanted else ()
-    for text in sentences(found):
-        print_note(text)
+    print_note(*sentences(found))
     return by_job(found, wanted)
 
 

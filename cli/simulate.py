@@ -344,10 +344,8 @@ def run_loop(source: Source, options: LoopOptions) -> None:
     from ..solver.scheduler.metrics import compare_waits
 
     limit = Budget(options.time_limit)
-    if options.jobs is not None:
-        check_path(options.jobs)
-    if options.cycle_log is not None:
-        check_output(options.cycle_log)
+    check_path(options.jobs)
+    check_output(options.cycle_log)
     checkpoints = options.checkpoints()
     series = _series(options)
     inputs = (source.file, options.cluster, options.events, options.changes)
@@ -371,15 +369,13 @@ def run_loop(source: Source, options: LoopOptions) -> None:
             _stop(session, checkpoints)
         if not result.complete:
             _stop(session, checkpoints)
-    for note in (*result.notes, *sentences(result.omissions)):
-        print_note(note)
-    if options.jobs is not None:
-        write_records(_records(result, given.recorded), options.jobs)
+    print_note(*(*result.notes, *sentences(result.omissions)))
+    write_records(_records(result, given.recorded), options.jobs)
     if options.cycle_log is not None:
         with whole_file(options.cycle_log) as file:
             for entry in result.log:
                 file.write(json.dumps(entry).encode() + b"\n")
-    if series is not None and options.shares is not None:
+    if series is not None:
         write_records(series.records(), options.shares)
     waits = compare_waits(result.jobs, given.recorded) if given.recorded else ()
     typer.echo(render(source.name, result, waits, fit, options.format))

@@ -14,7 +14,7 @@ from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
 from .options import FORMAT, GANTT, Format, Search, progress
-from .output import check_apart, check_path, whole_file
+from .output import check_apart, check_path, write_file
 from .process import Exit, cancel_on_signal, give, left_of
 from .selection import PlanSelection, Selection
 from .source import Source
@@ -79,9 +79,8 @@ def solve(
     from ..solver.planning import plan
 
     _check_format(gantt, format)
-    if lsf_plan is not None:
-        check_path(lsf_plan, suffixes=())
-        check_apart({"--lsf-plan": lsf_plan}, [] if source.file is None else [source.file])
+    check_path(lsf_plan, suffixes=())
+    check_apart({"--lsf-plan": lsf_plan}, [] if source.file is None else [source.file])
     instance = source.read(how.time_limit)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
@@ -163,8 +162,7 @@ def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
         return
     from .views.lsf_json import allocation_plan
 
-    with whole_file(path) as output:
-        output.write(allocation_plan(instance, found).encode())
+    write_file(path, allocation_plan(instance, found))
 
 
 @command

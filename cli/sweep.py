@@ -15,7 +15,7 @@ from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from .declare import argument, command, option
 from .options import print_note, study_bar
-from .output import check_output, whole_file, write_records
+from .output import check_output, write_file, write_records
 from .process import Exit, cancel_on_signal
 from .study_output import render_sweep
 from .whatif import WORKERS_HELP, StudyOutput, processors
@@ -72,8 +72,7 @@ class CellFiles:
         from ..model.formats.sealed import CELL, seal
 
         kept = {name: row[name] for name in ("status", "error", *self._metrics)}
-        with whole_file(self._file(cell)) as file:
-            file.write(seal(CELL, {"cell": cell.digest, **kept}).encode())
+        write_file(self._file(cell), seal(CELL, {"cell": cell.digest, **kept}))
 
     def _file(self, cell: Cell) -> Path:
         return self.folder / f"{cell.digest}.json"
@@ -163,13 +162,11 @@ def sweep(
     done = tuple(rows[cell] for cell in cells if cell in rows)
     name = found.name or study.stem
     result = Sweep(name, columns_of(cells), done, len(cells) - len(done))
-    if pages.table is not None:
-        write_records(result.to_records(), pages.table)
+    write_records(result.to_records(), pages.table)
     if pages.output is not None:
         from .report.study_pages import sweep_page
 
-        with whole_file(pages.output) as file:
-            file.write(sweep_page(result).encode())
+        write_file(pages.output, sweep_page(result))
     typer.echo(render_sweep(result, pages.format), nl=False)
     if result.failed:
         print_note(f"{result.failed} of {len(result)} cells failed: see the column error")

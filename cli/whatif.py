@@ -13,7 +13,7 @@ import typer
 from ..model.errors import InputError, Problem
 from .declare import argument, command, option, taking
 from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of, study_bar
-from .output import check_apart, check_output, check_path, whole_file, write_records
+from .output import check_apart, check_output, check_path, write_file, write_records
 from .process import Exit, cancel_on_signal
 from .simulate import LoopOptions, Simulated, changes_of, cycle_of, workload
 from .source import Source
@@ -161,10 +161,8 @@ class StudyOutput:
 
     def check(self, inputs: Iterable[Path]) -> None:
         """Raise InputError before any work if a file cannot be written."""
-        if self.output is not None:
-            check_output(self.output)
-        if self.table is not None:
-            check_path(self.table)
+        check_output(self.output)
+        check_path(self.table)
         check_apart({"--output": self.output, "--table": self.table}, inputs)
 
 
@@ -194,8 +192,7 @@ def whatif(
             variants, runs = prepared(question)
         reasons = without_effect(variants, runs)
         said = [f"{name}: {reason}" for name, reason in reasons.items()]
-        for note in said:
-            print_note(note)
+        print_note(*said)
         options: dict[str, Any] = {"seed": seed, "calibrate": question.calibrate}
         with study_bar("variants", len(runs)) as step:
             count = workers or processors()
@@ -205,13 +202,11 @@ def whatif(
     for note in notes(found):
         if note not in said:
             print_note(note)
-    if pages.table is not None:
-        write_records(found.to_records(), pages.table)
+    write_records(found.to_records(), pages.table)
     if pages.output is not None:
         from .report.study_pages import whatif_page
 
-        with whole_file(pages.output) as file:
-            file.write(whatif_page(found, source.name).encode())
+        write_file(pages.output, whatif_page(found, source.name))
     typer.echo(render_whatif(found, pages.format, runs[0].instance), nl=False)
     if not found.complete:
         print_note(f"stopped with {len(found)} of {len(runs)} variants finished")

@@ -14,7 +14,7 @@ from ...model.errors import InputError
 from ..declare import command, option, taking, values_of
 from ..forecast import LikelyOptions
 from ..options import Search, print_note, progress, read_source
-from ..output import check_apart, check_output, whole_file
+from ..output import check_apart, check_output, write_file
 from ..process import Cancel, Exit, cancel_on_signal, left_of
 from ..simulate import LoopOptions, new_session, workload_of
 from ..source import LIVE_ALONE, Source
@@ -250,8 +250,7 @@ def _planned(
             time_limit=asked.for_plans(),
             **asked.options,
         )
-        for remark in comparison.remarks:
-            print_note(remark)
+        print_note(*comparison.remarks)
         waiting = [row.job for row in comparison if row.as_configured != instance.now]
         advice = _advice(instance, waiting, asked, cancel, show)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
@@ -285,8 +284,7 @@ def _saved(
     from .data import report_of_bare_plan, report_of_plan
 
     said = () if is_sealed(data) else (UNSEALED,)
-    for line in said:
-        print_note(f"{file}: {line}")
+    print_note(*(f"{file}: {line}" for line in said))
     if beside is None:
         instance = bare_instance(data)
         found = read_plan(data, instance, str(file), bare=True)
@@ -303,8 +301,7 @@ def _saved(
     as_lsf = asked.options["as_lsf"] or found.method in ESTIMATES
     violations = validate(instance, found, as_lsf=as_lsf)
     broken = [f"The plan breaks a rule: {violation}" for violation in violations]
-    for line in broken:
-        print_note(line)
+    print_note(*broken)
     found = replace(found, refused=bool(broken))
     advice = _advice(instance, _waiting(found), asked, cancel, show)
     notes = (*advice.notes(), *said, *broken)
@@ -352,15 +349,10 @@ def _write(found: Report, outputs: Mapping[str, Path]) -> None:
             from .figure import figure_bytes
 
             content = figure_bytes(found, form)
-        _put(outputs[form], content)
-
-
-def _put(path: Path, content: bytes) -> None:
-    if str(path) == "-":
-        typer.echo(content, nl=False)
-        return
-    with whole_file(path) as file:
-        file.write(content)
+        if str(outputs[form]) == "-":
+            typer.echo(content, nl=False)
+        else:
+            write_file(outputs[form], content)
 
 
 def _show(path: Path) -> None:

@@ -178,8 +178,7 @@ def starts_of_log(path: Path, *, dated: bool) -> Iterator[LoggedStart]:
     be read, and if only one of the two has dates.
     """
     found = logged_runs(path)
-    for line in report(found.problems):
-        print_note(f"warning: {line}")
+    print_note(*(f"warning: {line}" for line in report(found.problems)))
     if dated != (found.epoch is not None):
         raise InputError([Problem(wrong_clock(dated, "the store"), str(path))])
     zero = found.epoch or 0

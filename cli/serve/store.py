@@ -592,15 +592,8 @@ def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:
 
 
 def _estimate_row(job: int, poll: int, item: JobEstimate, at: int) -> dict[str, Any]:
-    starts = {name: getattr(item, name) for name in STARTS}
-    return {
-        "job_key": job,
-        "poll": poll,
-        "at": at,
-        **starts,
-        "quantiles": item.quantiles,
-        "because": item.because,
-    }
+    names = " ".join((*STARTS, "quantiles", "because"))
+    return {"job_key": job, "poll": poll, "at": at, **data_of(item, names)}
 
 
 def _attempt(rows: Sequence[sa.Row[Any]], item: LoggedStart) -> sa.Row[Any] | None:
@@ -635,19 +628,9 @@ def _starts_of(row: sa.Row[Any]) -> tuple[int | None, ...]:
 
 
 def _kept(row: sa.Row[Any]) -> KeptEstimate:
-    return KeptEstimate(
-        row.key,
-        row.job,
-        row.submit,
-        row.user,
-        row.queue,
-        row.slots,
-        row.at,
-        dict(zip(STARTS, _starts_of(row), strict=True)),
-        row.quantiles,
-        row.started,
-        row.because,
-    )
+    starts = dict(zip(STARTS, _starts_of(row), strict=True))
+    names = ("job", "submit", "user", "queue", "slots", "at", "quantiles", "started", "because")
+    return KeptEstimate(row.key, starts=starts, **{name: getattr(row, name) for name in names})
 
 
 def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -76,8 +76,7 @@ def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
             instance, warnings = source.read()
         left = left_of(time_limit) or time_limit
         listing = listed(instance, report(warnings), left, cancel, lambda part: None)
-    for line in listing.warnings:
-        print_note(f"warning: {line}")
+    print_note(*(f"warning: {line}" for line in listing.warnings))
     names = titles(terminal_width())
     columns = [TableColumn(title, marked=name == "job") for name, title in names.items()]
     rows = [
