@@ -122,18 +122,18 @@ if TYPE_CHECKING:
     from .solver.outlook.outlook import JobOutlook as JobOutlook
     from .solver.outlook.outlook import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
-    from .solver.replay.comparison import ReplayComparison as ReplayComparison
     from .solver.replay.policies import QueuePolicy as QueuePolicy
     from .solver.replay.policies import QueueView as QueueView
+    from .solver.replay.session import ReplayComparison as ReplayComparison
     from .solver.replay.session import ReplayResult as ReplayResult
     from .solver.scheduler.methods import Reservation as Reservation
     from .solver.scheduler.metrics import LoopMetrics as LoopMetrics
     from .solver.scheduler.metrics import measure as measure
     from .solver.scheduler.records import JobRecord as JobRecord
     from .solver.scheduler.records import Simulation as Simulation
-    from .solver.studies.run import Difference as Difference
     from .solver.studies.sweep import Sweep as Sweep
     from .solver.studies.whatif import ComparedVariant as ComparedVariant
+    from .solver.studies.whatif import Difference as Difference
     from .solver.studies.whatif import GroupChange as GroupChange
     from .solver.studies.whatif import WhatIf as WhatIf
     from .solver.validate import Violation as Violation

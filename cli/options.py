@@ -23,6 +23,8 @@ from ..model.plan import MAX_MARGIN
 from .declare import option
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
     from ..model.formats.file_format import DefaultLimit
     from ..model.instance import Instance
 
@@ -269,17 +271,11 @@ def progress_bar(
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TextColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"),
-    )
+    rate = "{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"
     already, begun = state()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(TextColumn(rate)) as bar:
         task = bar.add_task(title, total=total, completed=already, rate=0.0, days=0.0)
 
         def show() -> None:
@@ -300,27 +296,20 @@ def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[],
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()) as bar:
         task = bar.add_task(title, total=total, completed=already)
         yield lambda: bar.advance(task)
+
+
+def _bar(*columns: ProgressColumn) -> Progress:
+    """Return a progress bar on stderr that vanishes at its end, with columns behind it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    first = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*first, *columns, console=Console(stderr=True), transient=True)
 
 
 def seconds_of(text: str, option: str) -> int:

@@ -7,7 +7,7 @@ import json
 import os
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import lru_cache, partial
@@ -478,14 +478,14 @@ def metrics_text(service: Service) -> str:
     """Return all metrics; no name of a job, user or host is among them."""
     lines: list[str] = []
     for name, kind, what, value in _metrics(service):
-        values = value if isinstance(value, dict) else {"": value}
+        values = value if isinstance(value, Mapping) else {"": value}
         lines += [f"# HELP slotwise_{name} {what}", f"# TYPE slotwise_{name} {kind}"]
         lines += [f"slotwise_{name}{label} {number:g}" for label, number in values.items()]
     return "".join(f"{line}\n" for line in lines)
 
 
 #: A metric: its name, kind, meaning, and its value or values by label.
-Metric: TypeAlias = tuple[str, str, str, float | dict[str, float]]
+Metric: TypeAlias = tuple[str, str, str, float | Mapping[str, float]]
 
 
 def _metrics(service: Service) -> Iterator[Metric]:

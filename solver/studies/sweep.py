@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-__all__ = ["POOL_KEYS", "POOL_METRICS", "PoolCell", "is_of_pool", "read_setting", "replayed"]
+__all__ = ["POOL_KEYS", "POOL_METRICS", "is_of_pool", "read_setting", "replayed"]
 
 
 def _schedule_after(text: str) -> str:
@@ -102,32 +102,23 @@ def read_setting(setting: Setting) -> Any:
         raise InputError([Problem(str(error), said)]) from None
 
 
-@dataclass(frozen=True, slots=True)
-class PoolCell:
-    """The input of a replay."""
+def replayed(cell: Cell, stop: Stop | None) -> dict[str, Any] | None:
+    """Return the metrics of a replay, None if it was stopped.
 
-    log: str
-    #: Number of processors of the site of the case, None to take those of the log.
-    procs: int | None
-    keep_going: bool
-    default_limit: str | None
-    settings: tuple[Setting, ...]
-    seed: int | None
-    #: Only jobs submitted before are replayed: a second of the log, or a time such as 7d from its
-    #: first submission.
-    until: int | str | None
-
-
-def replayed(cell: PoolCell, stop: Stop | None) -> dict[str, Any] | None:
-    """Return the metrics of a replay, None if it was stopped. Raises InputError."""
+    Raises InputError, also for a case without a log.
+    """
+    case = cell.case
+    if case.log is None:
+        raise InputError(NO_LOG)
     given = {setting.key: read_setting(setting) for setting in cell.settings}
-    limit = None if cell.default_limit is None else DefaultLimit.parse(cell.default_limit)
-    log = read_log(cell.log, keep_going=cell.keep_going, default_limit=limit).workload
+    if case.site is not None:
+        slots = sum(host.slots for host in load(case.site).cluster.hosts)
+        given = {"procs": slots} | given
+    log = read_log(case.log, keep_going=case.keep_going, default_limit=case.limit).workload
     log = with_estimates(within(log, None, _end(log, cell.until)), given.get("estimates"))
     if cell.seed is not None:
         log = resampled_log(log, cell.seed)
-    procs = given.get("procs", cell.procs)
-    session = Replay(log, given["policy"], procs, given.get("schedule_after"))
+    session = Replay(log, given["policy"], given.get("procs"), given.get("schedule_after"))
     while session.advance():
         if stop is not None and stop.is_set():
             return None
@@ -235,6 +226,11 @@ class Case:
     generated: tuple[tuple[str, Any], ...] | None
     keep_going: bool = False
     default_limit: str | None = None
+
+    @property
+    def limit(self) -> DefaultLimit | None:
+        """Return the requested time of jobs without one."""
+        return None if self.default_limit is None else DefaultLimit.parse(self.default_limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,7 +490,7 @@ def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
     """Return the row of a cell, its numbers or its error; None if the run was stopped."""
     try:
         if is_of_pool(cell.settings):
-            metrics = replayed(_of_pool(cell), stop)
+            metrics = replayed(cell, stop)
         else:
             result = simulation(_run(cell), stop)
             metrics = asdict(measure(result)) if result.complete else None
@@ -517,18 +513,6 @@ def row_of(cell: Cell, numbers: Mapping[str, Any] | None = None, error: str = ""
 def columns_of(cells: Iterable[Cell]) -> tuple[str, ...]:
     """Return the columns of every row."""
     return tuple(row_of(next(iter(cells))))
-
-
-def _of_pool(cell: Cell) -> PoolCell:
-    """Return the replay of a cell. Raises InputError for a case without a log."""
-    case = cell.case
-    if case.log is None:
-        raise InputError(NO_LOG)
-    site = None if case.site is None else load(case.site)
-    slots = None if site is None else sum(host.slots for host in site.cluster.hosts)
-    return PoolCell(
-        case.log, slots, case.keep_going, case.default_limit, cell.settings, cell.seed, cell.until
-    )
 
 
 def _run(cell: Cell) -> Run:
@@ -554,10 +538,9 @@ def _workload(cell: Cell) -> tuple[Instance, tuple[Change, ...]]:
         site = _set(site, of_cluster)
     if case.log is not None:
         path = Path(case.log)
-        limit = None if case.default_limit is None else DefaultLimit.parse(case.default_limit)
         changed_to = [read_setting(each) for each in cell.settings if each.key == "estimates"]
         estimates = changed_to[-1] if changed_to else None
-        options = ReadOptions(case.hosts, site, case.keep_going, limit, estimates)
+        options = ReadOptions(case.hosts, site, case.keep_going, case.limit, estimates)
         given = format_of(path).read(path, options).instance
         site = _set(given, of_cluster) if site is None else given
     assert site is not None
