@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -399,12 +399,16 @@ def _groups_of(groups: Sequence[RowGroup], hosts: int) -> list[list[int]]:
 def _load(changes: Mapping[int, Sequence[int]], size: int) -> Load:
     if not changes:
         return Load()
-    times = sorted(changes)
-    levels = np.cumsum([changes[time] for time in times], axis=0).astype(float)
+    times = np.array(sorted(changes), dtype=np.int64)
+    levels = np.cumsum([changes[time] for time in times.tolist()], axis=0).astype(float)
     levels[:, 2] = np.minimum(levels[:, 2], np.maximum(size - levels[:, 0] - levels[:, 1], 0.0))
-    kept, levels = thinned(np.array(times, dtype=np.int64), levels, MAX_STEPS)
-    columns = [tuple(np.round(levels[:, kind], 2).tolist()) for kind in range(len(KINDS))]
-    return Load(tuple(kept.tolist()), *columns)
+    return Load(*step_columns(times, levels, MAX_STEPS))
+
+
+def step_columns(times: np.ndarray, levels: np.ndarray, most: int) -> list[tuple[Any, ...]]:
+    """Return the times of at most `most` steps, and their levels, a column each."""
+    kept, levels = thinned(times, levels, most)
+    return [tuple(column.tolist()) for column in (kept, *np.round(levels, 2).T)]
 
 
 def thinned(times: np.ndarray, levels: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -34,7 +34,7 @@ from .bars import (
     load_changes,
     loads,
     opened_within,
-    thinned,
+    step_columns,
 )
 
 #: Points of one curve.
@@ -94,9 +94,7 @@ def use_over_time(records: Iterable[JobRecord]) -> UseOverTime:
         return UseOverTime()
     times = np.array(sorted(changes), dtype=np.int64)
     levels = np.cumsum([changes[int(time)] for time in times], axis=0).astype(float)
-    times, levels = thinned(times, levels, MAX_POINTS)
-    columns = [tuple(np.round(levels[:, column], 2).tolist()) for column in range(3)]
-    return UseOverTime(tuple(times.tolist()), *columns)
+    return UseOverTime(*step_columns(times, levels, MAX_POINTS))
 
 
 def account_curves(points: Sequence[SharePoint]) -> list[AccountCurve]:

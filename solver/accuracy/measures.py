@@ -23,6 +23,10 @@ class Columns:
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
 
+    def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of these columns, row by row."""
+        return zip(*(getattr(self, name).tolist() for name in names), strict=True)
+
     def pick(self, rows: object) -> Self:
         """Return only these rows: a mask, row numbers, or a slice."""
         names = [item.name for item in fields(self)]  # type: ignore[arg-type]

@@ -160,8 +160,7 @@ class ArrivalProperties:
 
         A job whose resource requirement cannot be satisfied on this cluster keeps its slots only.
         """
-        columns = (coming.submit, coming.run_time, coming.limit, coming.slots, coming.row)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
+        rows = coming.rows("submit", "run_time", "limit", "slots", "row")
         for number, (submit, run_time, limit, slots, row) in enumerate(rows):
             times = {
                 "id": f"{self.prefix}{number}",

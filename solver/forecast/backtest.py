@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Protocol
 
 import numpy as np
 
 from ...model.errors import InputError
+from ...model.progress import OnProgress, Progress
 from ...model.workload import Ints, Workload
 from ..accuracy.measures import (
     EARLY,
@@ -245,6 +247,23 @@ def backtest(
         found.append(answered)
         tell(len(found))
     return calibrated(replayed, rows[: len(found)], np.array(found, dtype=np.float64))
+
+
+def progress_of(
+    total: int,
+    on_progress: OnProgress | None,
+    tell: Callable[[int], object] = lambda done: None,
+) -> Callable[[int], object]:
+    """Return a function that also reports the number of answers so far to `on_progress`."""
+    if on_progress is None:
+        return tell
+    begun = monotonic()
+
+    def report(done: int) -> None:
+        tell(done)
+        on_progress(Progress(done, total, None, None, monotonic() - begun))
+
+    return report
 
 
 def _answer(replayed: PastLog, task: tuple[int, int, int], stop: Stop) -> list[float]:

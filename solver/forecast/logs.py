@@ -41,6 +41,7 @@ from .backtest import (
     Replayed,
     accuracies,
     calibration_of,
+    progress_of,
     reliability,
 )
 from .backtest import backtest as ask_past_jobs
@@ -356,7 +357,7 @@ def backtest(
             raise Cancelled(when=UNANSWERED)
         raise InputError(INCOMPLETE)
     past = Replayed.of(result, names)
-    tell = _progress(questions, on_progress)
+    tell = progress_of(questions, on_progress)
     try:
         found = ask_past_jobs(
             past,
@@ -370,13 +371,3 @@ def backtest(
     except OutOfTime:
         raise Cancelled(when=UNANSWERED) from None
     return Backtest(past, found, remarks, complete=not event.is_set())
-
-
-def _progress(total: int, on_progress: OnProgress | None) -> Callable[[int], None]:
-    begun = monotonic()
-
-    def report_answers(done: int) -> None:
-        if on_progress is not None:
-            on_progress(Progress(done, total, None, None, monotonic() - begun))
-
-    return report_answers

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from time import monotonic
 from typing import TypeGuard, TypeVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import BorrowedSlots, HeldHosts, Instance, PoolUsage, ShareUsage
 from ...model.job import Job, RunningJob
-from ...model.progress import OnProgress, Progress
+from ...model.progress import OnProgress
 from ...model.workload import Ints, Workload
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree
@@ -56,7 +55,7 @@ from .arrivals import (
     overload_of,
     reliability_warnings,
 )
-from .backtest import UNSTARTED, PastLog, Replayed, backtest, calibration_of
+from .backtest import UNSTARTED, PastLog, Replayed, backtest, calibration_of, progress_of
 from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
 from .history import Ended, History, JobNaming, history_of, numbered, read_history, without_own
 from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
@@ -675,7 +674,7 @@ def forecast(
     remarks: tuple[str, ...] = ()
     if calibrate is not None:
         try:
-            tell = tell if on_progress is None else _progress_of(tell, on_progress, calibrate)
+            tell = progress_of(calibrate, on_progress, tell)
             calibration = calibration_by_history(instance, past, calibrate, policy, drawn, tell)
         except InputError as error:
             remarks = (f"warning: not calibrated: {error}",)
@@ -711,18 +710,6 @@ def _stop_of(cancel: threading.Event | None, should_stop: Callable[[], bool]) ->
     if cancel is None:
         return should_stop
     return lambda: cancel.is_set() or should_stop()
-
-
-def _progress_of(
-    tell: Callable[[int], object], on_progress: OnProgress, total: int
-) -> Callable[[int], None]:
-    begun = monotonic()
-
-    def report(done: int) -> None:
-        tell(done)
-        on_progress(Progress(done, total, None, None, monotonic() - begun))
-
-    return report
 
 
 def _with_remarks(

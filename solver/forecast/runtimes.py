@@ -281,8 +281,7 @@ class Ratios:
 
     def __post_init__(self) -> None:
         groups: dict[Group, list[int]] = defaultdict(list)
-        columns = (self.past.user, self.past.limit, self.past.slots)
-        kinds = list(zip(*(column.tolist() for column in columns), strict=True))
+        kinds = list(self.past.rows("user", "limit", "slots"))
         for place, (user, limit, slots) in enumerate(kinds):
             for group in _groups(user, limit, slots):
                 groups[group].append(place)
@@ -299,8 +298,7 @@ class Ratios:
         chances = self._chances(jobs, samples, seed)
         seen = _Seen(self.past.known_at(known), known, jobs.pick(jobs.elapsed >= 0))
         found = AtLimits().draw(jobs, known, samples, seed)
-        columns = (jobs.submit, jobs.elapsed, jobs.user, jobs.limit, jobs.slots)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
+        rows = jobs.rows("submit", "elapsed", "user", "limit", "slots")
         weighed: dict[tuple[Kind, int], WeightedSample] = {}
         for row, (submit, elapsed, *kind) in enumerate(rows):
             one = ((kind[0], kind[1], kind[2]), submit)
@@ -314,8 +312,7 @@ class Ratios:
     def _chances(self, jobs: AskedJobs, samples: int, seed: int) -> Floats:
         """Return, for each job and sample, the quantile of its run time among similar jobs."""
         own = spread(seed, STREAM, jobs.key, samples)
-        columns = (jobs.user, jobs.limit, jobs.slots)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
+        rows = jobs.rows("user", "limit", "slots")
         kinds = keys_of(" ".join(map(str, row)) for row in rows)
         shared = spread(seed, "shared fate", kinds, samples)
         together = (
