@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -16,7 +16,9 @@ from ...model.display import DAY, clock_text, data_of, iso_time
 from ...model.duration import expected_finish, two_cycles
 from ...model.escaping import printable
 from ...model.formats.submit import UNNAMED
+from ...model.instance import Instance
 from ...model.job import NO_RUN_LIMIT
+from ...model.omissions import Omission
 from ...solver.advice.likely import times_of
 from ...solver.advice.slots import free_when, hours
 from ..listing import queue_loads
@@ -25,13 +27,6 @@ from ..tables import mapped
 from .access import Viewer
 from .board import BoardRow, BoardState, PlannedRow, RowChange, StartMove
 from .polls import shifted, zero_of
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...model.omissions import Omission
-    from .access import Viewer
-    from .board import BoardState, PlannedRow, RowChange
-
 
 #: Maximum number of rows of one answer, and of hosts of one job.
 MAX_ROWS, MAX_HOSTS = 5000, 24

@@ -15,7 +15,7 @@ from importlib import resources
 from mimetypes import types_map
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, get_args
 from urllib.parse import parse_qs, quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -55,11 +55,6 @@ from .guard import Guard, TooLarge, read_body
 from .questions import TooManyQuestions
 from .service import AskedJob, Service
 from .streams import Streams
-
-if TYPE_CHECKING:
-    from .board import BoardState
-    from .service import Service
-
 
 #: Files that the pages share with the report.
 SHARED: Final = ("base.css", "theme.js")

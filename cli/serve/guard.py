@@ -6,13 +6,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from .access import COOKIE, Denied
 from .answers import dumped
-
-if TYPE_CHECKING:
-    from .service import Service
+from .service import Service
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]

@@ -9,24 +9,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from ...model.errors import InputError, SlotwiseError
+from ...model.instance import Instance
 from ...solver.advice.likely import StartQuantiles
 from ...solver.budget import Budget, OutOfTime
+from ...solver.forecast.forecast import Calibration, Forecasts
+from ...solver.forecast.history import History
+from ...solver.outlook.outlook import Outlook as PredictedJobs
+from ...solver.outlook.outlook import StepLimits
 from ..listing import listing_of
 from ..process import BackgroundWork
 from .board import Board
-from .polls import Polled, StateSource, read_once
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...solver.forecast.forecast import Calibration, Forecasts
-    from ...solver.forecast.history import History
-    from ...solver.outlook.outlook import Outlook as PredictedJobs
-    from ...solver.outlook.outlook import StepLimits
-    from .polls import PredictedStarts
-
+from .polls import Polled, PredictedStarts, StateSource, read_once
 
 #: Failed polls in a row after which the interval grows.
 MAX_FAILURES = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf, nan
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,19 +23,13 @@ from ...solver.accuracy.measures import (
     accuracy_tables,
     reliability,
 )
-from ...solver.forecast.forecast import Calibration
+from ...solver.forecast.forecast import Calibration, Forecasts
 from ...solver.forecast.history import logged_runs
 from ..options import print_note
 from .access import Viewer
 from .board import KnownStart
-from .polls import PolledState, PredictedStarts
+from .polls import Polled, PolledState, PredictedStarts
 from .store import STARTS, KeptEstimate, LoggedStart, Store, StoreSummary
-
-if TYPE_CHECKING:
-    from ...solver.accuracy.measures import ScoreBy
-    from ...solver.forecast.forecast import Calibration, Forecasts
-    from .polls import Polled
-
 
 #: Jobs that are compared one by one, those that started last.
 MAX_COMPARED = 500

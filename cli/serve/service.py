@@ -9,24 +9,22 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...model.display import DAY, WrittenTimes, iso_time
 from ...model.errors import InputError, UnknownNameError
 from ...model.formats.submit import UNNAMED
 from ...model.input_limits import STRICT, limited
+from ...model.instance import Instance
+from ...model.job import Job
 from ...model.omissions import sentences
 from ..outlook_text import explained
 from .access import Access, Viewer
 from .board import Board, BoardState
+from .notices import Notifier
 from .planning import PlannerThread, Poller
 from .questions import TIME_LIMIT, QuestionQueue
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...model.job import Job
-    from .notices import Notifier
-    from .score import StoreKeeper
+from .score import StoreKeeper
 
 #: Answers that are kept for further requests.
 MAX_KEPT = 200

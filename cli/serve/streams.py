@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from .access import Viewer
 from .answers import dumped, state_record
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from .board import BoardState
-    from .service import Service
+from .board import BoardState
+from .service import Service
 
 #: Open streams at most.
 MAX_STREAMS = 500

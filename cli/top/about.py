@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...model.display import day_clock_text, duration_text, iso_time, wall_clock
 from ...model.duration import two_cycles
 from ...model.escaping import printable
+from ...model.instance import Instance
 from ...model.slurm_words import change_text, family_text
 from ...solver.advice.diagnosis.records import page_of
+from ...solver.advice.explain import Explanation
 from ...solver.pending_reasons import counted
 from ..listing import NOW, WAITS, JobChoice, ListedJob, Listing, QueueLoad, queue_loads
 from ..outlook_text import command_of
 from ..tables import strip_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...model.instance import Instance
-    from ...solver.advice.explain import Explanation
 
 #: Columns of a terminal from which on all columns are shown, and the chosen job right of the table.
 ALL, WIDE = 100, 140

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from signal import SIGTERM
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any, ClassVar, Final, get_args
+from typing import Any, ClassVar, Final, get_args
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -26,7 +26,10 @@ from textual.worker import Worker, WorkerState, get_current_worker
 from ...model.display import DAY, day_clock_text, duration_text
 from ...model.errors import SlotwiseError, report
 from ...model.escaping import printable
+from ...model.instance import Instance
+from ...model.progress import Progress
 from ...model.slurm_words import family_text
+from ...solver.advice.explain import Explanation
 from ..explain import explanation_output
 from ..listing import FILTERS, Column, JobChoice, ListedJob, Listing, cell_of, listed
 from ..outlook_text import explained
@@ -42,11 +45,6 @@ from .about import (
     news,
     titles,
 )
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...model.progress import Progress
-    from ...solver.advice.explain import Explanation
 
 SORTS: Final[tuple[Column, ...]] = get_args(Column)
 #: Seconds between two checks of the file, and for which a job is chosen before it is explained.

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...model.cluster import BUILTIN_INDICES
+from ...model.cluster import BUILTIN_INDICES, Host
 from ...model.errors import InputError
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ...solver.scheduler.history import HostLoad, Snapshot
+from ..selection import ViewOptions
 from ..tables import csv_rows, json_records, lower_keys, text_table, view_text
 from .limits import shared_resources
-
-if TYPE_CHECKING:
-    from ...model.cluster import Host
-    from ...model.instance import Instance
-    from ...model.job import Job, RunningJob
-    from ...solver.scheduler.history import HostLoad, Snapshot
-    from ..selection import ViewOptions
-
 
 GPU_COLUMNS = ("HOST_NAME", "GPU_ID", "MODEL", "MUSED", "MRSV", "NJOBS", "RUN", "SUSP", "RSV")
 

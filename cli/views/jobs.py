@@ -5,28 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ...model.display import clock_text, data_of, wall_clock, with_stamps
 from ...model.duration import granted_run_limit, last_start
-from ...model.job import ArraySpec, Job, job_groups_of, ranges_of
+from ...model.instance import Instance
+from ...model.job import ArraySpec, Job, RunningJob, job_groups_of, ranges_of
+from ...model.omissions import Omission
 from ...model.pending import bjobs_text
 from ...model.plan import FORMATTERS, AllocationFormatter, allocation_text
 from ...model.resreq import requested
 from ...solver.fairshare.absolute_order import AbsoluteValue
-from ...solver.scheduler.history import PendingJob, Snapshot
+from ...solver.scheduler.history import JobEvent, JobHistory, PendingJob, Snapshot
+from ...solver.scheduler.records import JobRecord
 from ..selection import ViewOptions
 from ..tables import csv_rows, dashed, json_records, text_table, view_text
 from .hosts import gpu_lines
 from .queues import thresholds_table
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...model.job import RunningJob
-    from ...model.omissions import Omission
-    from ...solver.scheduler.history import JobEvent, JobHistory
-    from ...solver.scheduler.records import JobRecord
-
 
 #: The columns of ``bjobs -A``: how many elements wait, run and have finished (ARR-04).
 _STATES = ("PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP")

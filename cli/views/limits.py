@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...model.configuration import CONSUMERS, Limit, Scope
 from ...model.display import data_of
@@ -16,15 +16,11 @@ from ...model.formats.guarantee_text import (
     pool_type,
 )
 from ...model.instance import Instance
-from ...solver.scheduler.history import Snapshot
+from ...model.service_class import ServiceClass
+from ...solver.availability.guarantees import GuaranteedUse
+from ...solver.scheduler.history import LimitUse, Snapshot
 from ..selection import ViewOptions
 from ..tables import csv_rows, json_records, lower_keys, text_table, view_text
-
-if TYPE_CHECKING:
-    from ...model.service_class import ServiceClass
-    from ...solver.availability.guarantees import GuaranteedUse
-    from ...solver.scheduler.history import LimitUse, Snapshot
-    from ..selection import ViewOptions
 
 
 def bresources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:

@@ -6,26 +6,24 @@ import json
 import re
 from collections import Counter
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...model.display import wall_clock
 from ...model.duration import ended_by_deadline, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats import text as written
+from ...model.instance import Instance
 from ...model.job import NO_RUN_LIMIT, Job
 from ...model.pending import bjobs_text
+from ...model.plan import Plan
+from ...solver.scheduler.history import Snapshot
+from ..selection import ViewOptions
 from ..tables import dashed
 from .hosts import HOST_COLUMNS
 from .hosts import numbers as host_numbers
 from .jobs import ShownJob, selected
 from .queues import QUEUE_COLUMNS, asked_for, queue_numbers
 from .users import USER_COLUMNS, user_rows
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...model.plan import Plan
-    from ...solver.scheduler.history import Snapshot
-    from ..selection import ViewOptions
 
 
 def lsf_json(view: str, snapshot: Snapshot, asked: ViewOptions) -> str:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...model.absolute_priority import SECTIONS, AbsolutePriority, time_text
 from ...model.cluster import BUILTIN_INDICES
+from ...model.configuration import Queue
+from ...model.instance import Instance
 from ...model.shares import QueueSet, queue_hosts, queue_sets
 from ...model.windows import open_periods
 from ...solver.fairshare.reports import ShareLevel, queue_levels
+from ...solver.scheduler.history import Snapshot
+from ..selection import ViewOptions
 from ..tables import dashed, text_table, view_text
 from .users import members_of, share_csv, share_table, shares_text
-
-if TYPE_CHECKING:
-    from ...model.configuration import Queue
-    from ...model.instance import Instance
-    from ...solver.scheduler.history import Snapshot
-    from ..selection import ViewOptions
-
 
 QUEUE_COLUMNS = (
     *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),

@@ -6,27 +6,22 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...model.cluster import DEAD_STATUSES
+from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import DAY, HOUR, MINUTE
-from ...model.job import ArraySpec, ranges_of
+from ...model.job import ArraySpec, Job, ranges_of
 from ...model.pending import Pending
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.shares import queue_hosts
 from ...model.slurm_partitions import partitions_of
 from ...model.slurm_words import job_id
+from ...solver.scheduler.history import Snapshot
+from ..selection import ViewOptions
 from ..tables import lower_keys, text_table, view_text
 from .hosts import numbers as host_numbers
 from .jobs import ShownJob, selected
-
-if TYPE_CHECKING:
-    from ...model.cluster import Host
-    from ...model.job import Job
-    from ...solver.scheduler.history import Snapshot
-    from ..selection import ViewOptions
-
 
 QUEUE_COLUMNS = (
     *("JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"),

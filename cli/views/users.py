@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...model.instance import Instance
 from ...solver.fairshare.reports import ShareLevel, group_views, partition_views
+from ...solver.scheduler.history import Snapshot
+from ..selection import ViewOptions
 from ..tables import csv_rows, json_records, text_table, view_text
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...solver.scheduler.history import Snapshot
-    from ..selection import ViewOptions
-
 
 USER_COLUMNS = ("USER/GROUP", "JL/P", "MAX", "NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "RSV")
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...model.display import WEEK, data_of, duration_text
+from ...model.display import WEEK, AsData, data_of, duration_text
 from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
 from ...model.escaping import html_table
 from ...model.formats.file_format import Contents, ReadOptions
@@ -244,8 +244,10 @@ FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(AsData):
     """A change, and the interval that resampling gives it; None if there are too few blocks."""
+
+    DATA: ClassVar = "change low high clear"
 
     #: Change of the measure.
     change: float
@@ -339,8 +341,13 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class GroupChange:
+class GroupChange(AsData):
     """Change of the mean wait of a group of jobs, in seconds."""
+
+    DATA: ClassVar = (
+        "kind group=name jobs today value=then change=difference.change low=difference.low "
+        "high=difference.high clear=difference.clear"
+    )
 
     #: "queue", "user" or "size" (slots). The interval of a group is as much wider as there are
     #: groups of its kind, so that of many users none is named by chance.
@@ -356,8 +363,10 @@ class GroupChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedVariant:
+class ComparedVariant(AsData):
     """Measures of one variant in the comparison."""
+
+    DATA: ClassVar = "variant=name settings=texts cycle metrics differences groups notes"
 
     name: str
     #: Key and value as they were given.
@@ -369,6 +378,11 @@ class ComparedVariant:
     groups: tuple[GroupChange, ...]
     cycle: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the settings as KEY=VALUE."""
+        return [f"{key}={value}" for key, value in self.settings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,8 +441,7 @@ class WhatIf:
             **data_of(self, "complete unfinished block blocks"),
             "draws": DRAWS,
             "level": LEVEL,
-            **data_of(self, "seed caution calibration"),
-            "variants": [_plain(variant) for variant in self.variants],
+            **data_of(self, "seed caution calibration variants"),
         }
 
     def _repr_html_(self) -> str:
@@ -448,28 +461,6 @@ def _cell(variant: ComparedVariant, name: str) -> str:
 
 
 _SHARES = frozenset({"utilisation", "estimates_met"})
-
-
-def _plain(variant: ComparedVariant) -> dict[str, Any]:
-    return {
-        "variant": variant.name,
-        "settings": [f"{key}={value}" for key, value in variant.settings],
-        "cycle": variant.cycle,
-        "metrics": variant.metrics.to_dict(),
-        "differences": {
-            name: {**asdict(found), "clear": found.clear}
-            for name, found in variant.differences.items()
-        },
-        "groups": [
-            {
-                **data_of(group, "kind group=name jobs today value=then"),
-                **asdict(group.difference),
-                "clear": group.difference.clear,
-            }
-            for group in variant.groups
-        ],
-        "notes": list(variant.notes),
-    }
 
 
 def _records(variant: ComparedVariant, table: WhatIf) -> Iterator[dict[str, Any]]:
