@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.display import WrittenTimes, duration_text
 from ..model.errors import InputError, Problem
-from .declare import argument, command, option, spelled, taking, values_of
+from .declare import argument, command, option, spelled, taking
 from .forecast import LikelyOptions
 from .options import FORMAT, Format, print_note, read_source
 from .process import Cancel, cancel_on_signal, give, left_of
@@ -36,10 +36,7 @@ _TITLES = {
 def verified(
     file: Path,
     log: Path,
-    *,
-    possible: bool,
-    keep_going: bool,
-    time_limit: float | None,
+    compared: SnapshotOptions,
     likely: LikelyOptions,
     selection: PlanSelection,
     format: Format,
@@ -57,10 +54,10 @@ def verified(
     selection.check(instance)
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            followed = logged_runs(log, keep_going=keep_going)
+            followed = logged_runs(log, keep_going=compared.keep_going)
             forecasting = likely.settings(), likely.past(instance)
         print_note(*(f"warning: {line}" for line in report(followed.problems)))
-        found = _verified(instance, followed, log, (possible, time_limit), forecasting, cancel)
+        found = _verified(instance, followed, log, compared, forecasting, cancel)
     text = verify_output(instance, found, selection, format)
     give(text, found.remarks, is_partial=found.is_partial)
 
@@ -69,7 +66,7 @@ def _verified(
     instance: Instance,
     followed: Any,
     log: Path,
-    how: tuple[bool, float | None],
+    compared: SnapshotOptions,
     forecasting: tuple[Any, Any],
     cancel: Cancel,
 ) -> Verification:
@@ -80,10 +77,10 @@ def _verified(
     from ..solver.outlook.outlook import outlook, outlook_of, with_slurm_estimates
     from ..solver.scheduler.continuation import run_as_configured
 
-    (settings, past), (possible, time_limit) = forecasting, how
-    limit = left_of(time_limit)
+    settings, past = forecasting
+    limit = left_of(compared.time_limit)
     budget = Budget(limit, cancel=cancel)
-    if possible:
+    if compared.possible:
         answers = outlook(instance, time_limit=limit, estimates=True, cancel=cancel)
     else:
         configured = run_as_configured(instance, budget=budget)
@@ -282,8 +279,7 @@ def score(
     snapshot, log = scored.snapshot, scored.log
     _check_together(store, scored, (compared, likely, selection) if snapshot is None else (how,))
     if snapshot is not None:
-        options = values_of(compared)
-        verified(snapshot, log[0], **options, likely=likely, selection=selection, format=format)
+        verified(snapshot, log[0], compared, likely, selection, format)
         return
     assert store is not None
     from .output import check_apart, check_path, write_records

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -47,15 +47,29 @@ AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 
 @dataclass(frozen=True, slots=True)
 class RunOfView:
-    """The simulation that --at looks into; fields as of ``solver.scheduler.history``."""
+    """The moment of a view: now, or a time of the simulation that --at looks into."""
 
+    cycle: bool | None = option(
+        None,
+        "After or before the scheduling cycle at the instance's now. Default: after for "
+        "bjgroup, bjobs, bhosts, bresources -g, brsvs, bsla, busers and blimits, before for the "
+        "others.",
+        "--cycle/--no-cycle",
+    )
+    at: str | None = option(
+        None,
+        "An instant of the simulation: +2h from now, seconds, or an ISO 8601 time. "
+        "bhist without it: the end.",
+        metavar="TIME",
+    )
     reservation: str | None = option(None, "With --at: as in simulate.", metavar="METHOD")
     top: int | None = option(None, "With --at: as in simulate.", "--reservations", min=1)
 
     @property
     def given(self) -> list[str]:
-        """Return the options that were given."""
-        return [name for name, value in spelled(self).items() if value is not None]
+        """Return the options of the simulation that were given."""
+        names = ("--reservation", "--reservations")
+        return [name for name in names if spelled(self)[name] is not None]
 
     def settings(self) -> dict[str, Any]:
         """Return the settings for the simulation."""
@@ -85,19 +99,6 @@ def show(
     ),
     switches: ViewOptions,
     wide: bool = option(False, "Accepted for compatibility: names are never truncated.", "-w"),
-    cycle: bool | None = option(
-        None,
-        "After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjgroup, bjobs, bhosts, bresources -g, brsvs, bsla, busers and blimits, before for the "
-        "others.",
-        "--cycle/--no-cycle",
-    ),
-    at: str | None = option(
-        None,
-        "An instant of the simulation: +2h from now, seconds, or an ISO 8601 time. "
-        "bhist without it: the end.",
-        metavar="TIME",
-    ),
     run: RunOfView,
     alloc: Alloc = option("lsf", "bjobs -l: form of a future allocation."),
     format: ViewFormat = option(
@@ -107,7 +108,7 @@ def show(
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
     word, view = view, SLURM_VIEWS.get(view, view)
     _check_view(view, switches.given)
-    _check_times(view, at, cycle, run.given)
+    _check_times(view, run)
     source, names = source.behind_file(words or ())
     instance = source.read()
     asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
@@ -115,11 +116,11 @@ def show(
     if of_slurm and format == "text" and not set(switches.given) - {"-u", "-q", "-m"}:
         from .views.slurm import sinfo, squeue
 
-        shown = replace(instance, lsf_says=()) if at is not None else instance
-        found = _snapshot_of_view(view, shown, asked, at=at, cycle=cycle, run=run.settings())
+        shown = replace(instance, lsf_says=()) if run.at is not None else instance
+        found = _snapshot_of_view(view, shown, asked, run)
         sys.stdout.write(printable({"squeue": squeue, "sinfo": sinfo}[word](found, asked)))
         return
-    text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
+    text = _text(view, instance, asked, format, run)
     if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
         lines = text.splitlines(keepends=True)  # those of jobs are cells, without a sentence
         text = "".join(line if line[0].isdigit() else family_text(instance, line) for line in lines)
@@ -147,14 +148,7 @@ def _asked(
 
 
 def _text(
-    view: str,
-    instance: Instance,
-    asked: ViewOptions,
-    format: ViewFormat,
-    *,
-    at: str | None,
-    cycle: bool | None,
-    run: Mapping[str, Any],
+    view: str, instance: Instance, asked: ViewOptions, format: ViewFormat, run: RunOfView
 ) -> str:
     if view == "bhist":
         from ..solver.scheduler.history import follow
@@ -163,16 +157,16 @@ def _text(
 
         if format == "lsf-json":
             raise no_json(view)
-        time = None if at is None else _second(instance, at)
-        told = asked.long or format == "json"
-        followed, until = follow(instance, asked.names, time=time, reasons=told, **run)
+        time = None if run.at is None else _second(instance, run.at)
+        told, how = asked.long or format == "json", run.settings()
+        followed, until = follow(instance, asked.names, time=time, reasons=told, **how)
         chosen = [
             item
             for item in followed
             if asked.wants_job(item.job.id, item.job.user, item.job.queue, item.hosts)
         ]
         return bhist(instance, until, chosen, asked, format)
-    moment = _snapshot_of_view(view, instance, asked, at=at, cycle=cycle, run=run)
+    moment = _snapshot_of_view(view, instance, asked, run)
     if view == "brsvs":  # recurring ones as they are configured
         seen = replace(moment.instance, advance_reservations=instance.advance_reservations)
         moment = replace(moment, instance=seen)
@@ -192,21 +186,15 @@ def _text(
 
 
 def _snapshot_of_view(
-    view: str,
-    instance: Instance,
-    asked: ViewOptions,
-    *,
-    at: str | None,
-    cycle: bool | None,
-    run: Mapping[str, Any],
+    view: str, instance: Instance, asked: ViewOptions, run: RunOfView
 ) -> Snapshot:
     """Return the state that a view shows: at a time of the simulation, or now."""
     from ..solver.scheduler.history import snapshot_at, snapshot_of
 
-    if at is not None:
-        return snapshot_at(instance, _second(instance, at), **run)
+    if run.at is not None:
+        return snapshot_at(instance, _second(instance, run.at), **run.settings())
     with_hosts = view in AFTER or asked.guarantees
-    after = with_hosts if cycle is None else cycle
+    after = with_hosts if run.cycle is None else run.cycle
     return snapshot_of(instance, after_cycle=after, hosts=with_hosts)
 
 
@@ -294,12 +282,11 @@ def _check_view(view: str, switches: list[str]) -> None:
         raise InputError(f"{', '.join(idle)}: does not apply to {view}, which has {known}")
 
 
-def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:
-
-    if cycle is not None and (at is not None or view == "bhist"):
+def _check_times(view: str, run: RunOfView) -> None:
+    if run.cycle is not None and (run.at is not None or view == "bhist"):
         raise InputError("--cycle and --no-cycle apply only to the instance's now: remove them")
-    if of_run and at is None and view != "bhist":
-        raise InputError(f"{', '.join(of_run)} needs --at, the time of the simulation to show")
+    if run.given and run.at is None and view != "bhist":
+        raise InputError(f"{', '.join(run.given)} needs --at, the time of the simulation to show")
 
 
 def _ids(jobs: Sequence[Job]) -> list[str]:

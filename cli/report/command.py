@@ -73,6 +73,9 @@ class Asked:
     search: Search
     forecasts: LikelyOptions
     settings: Drawing
+    cancel: Cancel
+    #: Takes the progress of a search, None if it is not shown.
+    show: Callable[[Any], None] | None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -132,8 +135,8 @@ def report(
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
     settings = likely.settings(None if history is None else search.workers)
-    asked = Asked(method, explain, search, likely, settings)
     with cancel_on_signal() as cancel, progress() as show:
+        asked = Asked(method, explain, search, likely, settings, cancel, show)
         if simulate:
             from ...solver.fairshare.reports import ShareSeries
             from .data import report_of_simulation
@@ -146,9 +149,9 @@ def report(
                 pass
             found = report_of_simulation(_name(source), session.result(), series.points)
         else:
-            found = _planned(source, instance, asked, cancel, show)
+            found = _planned(source, instance, asked)
         bounded = asked.for_many(found.instance)
-        found = replace(found, diagnosis=_diagnosed(found, bounded, cancel))
+        found = replace(found, diagnosis=_diagnosed(found, bounded))
     _write(found, outputs)
     if output is None and "html" in outputs:
         print_note(f"wrote {USUAL}" + ("" if pages.open else "; --open shows it in the browser"))
@@ -199,37 +202,33 @@ def _name(source: Source) -> str:
     return source.name if source.file is None else source.file.name
 
 
-def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
+def _diagnosed(found: Report, asked: Asked) -> Diagnosis | None:
     """Return the diagnosis next to the comparison of all methods; --explain 0 omits it."""
-    if found.comparison is None or not asked.explain or cancel.is_set():
+    if found.comparison is None or not asked.explain or asked.cancel.is_set():
         return None
     from ...solver.advice.diagnosis.diagnose import diagnose
 
     seconds = asked.for_advice()
-    return None if seconds == 0 else diagnose(found.instance, time_limit=seconds, cancel=cancel)
+    return (
+        None if seconds == 0 else diagnose(found.instance, time_limit=seconds, cancel=asked.cancel)
+    )
 
 
-def _planned(
-    source: Source,
-    beside: Path | None,
-    asked: Asked,
-    cancel: Cancel,
-    show: Callable[[Any], None] | None,
-) -> Report:
+def _planned(source: Source, beside: Path | None, asked: Asked) -> Report:
     from .data import report_of_comparison, report_of_plan
     from .page import saved_data
 
     file, name = source.file, _name(source)
-    with cancel.reading():
+    with asked.cancel.reading():
         saved = saved_data(file) if file is not None else None
     if saved is not None:
         assert file is not None
         if asked.forecasts.history is not None:
             raise InputError(ONLY_COMPARED)
-        return _saved(file, name, saved, beside, asked, cancel, show)
+        return _saved(file, name, saved, beside, asked)
     if beside is not None:
         raise InputError("--instance needs a plan as FILE, saved by solve --format json")
-    with cancel.reading():
+    with asked.cancel.reading():
         instance = source.read(asked.search.time_limit)
         past = asked.forecasts.past(instance)
     bounded = asked.for_many(instance)
@@ -242,8 +241,8 @@ def _planned(
 
         comparison = compare(
             instance,
-            cancel=cancel,
-            on_progress=show,
+            cancel=asked.cancel,
+            on_progress=asked.show,
             methods=True,
             history=past,
             drawing=asked.settings,
@@ -252,7 +251,7 @@ def _planned(
         )
         print_note(*comparison.remarks)
         waiting = [row.job for row in comparison if row.as_configured != instance.now]
-        advice = _advice(instance, waiting, asked, cancel, show)
+        advice = _advice(instance, waiting, asked)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
     from ...solver.planning import plan
 
@@ -260,23 +259,15 @@ def _planned(
         instance,
         asked.method,
         time_limit=asked.for_plans(),
-        cancel=cancel,
-        on_progress=show,
+        cancel=asked.cancel,
+        on_progress=asked.show,
         **asked.options,
     )
-    advice = _advice(instance, _waiting(found), asked, cancel, show)
+    advice = _advice(instance, _waiting(found), asked)
     return report_of_plan(name, instance, found, advice.found, advice.notes())
 
 
-def _saved(
-    file: Path,
-    name: str,
-    data: Any,
-    beside: Path | None,
-    asked: Asked,
-    cancel: Cancel,
-    show: Callable[[Any], None] | None,
-) -> Report:
+def _saved(file: Path, name: str, data: Any, beside: Path | None, asked: Asked) -> Report:
     """Return a report of a saved plan, with its instance or the data that it contains."""
     from ...model.formats.plan_file import bare_instance, is_sealed, read_plan
     from ...solver.planning import ESTIMATES
@@ -295,7 +286,7 @@ def _saved(
         notes = (f"{note}and the reasons why jobs wait.", *said)
         drawn = report_of_bare_plan(name, instance, found, notes)
         return replace(drawn, cut=False)  # the author of the plan has seen the warnings
-    with cancel.reading():
+    with asked.cancel.reading():
         instance = read_source(beside)
         found = read_plan(data, instance, str(file))
     as_lsf = asked.options["as_lsf"] or found.method in ESTIMATES
@@ -303,7 +294,7 @@ def _saved(
     broken = [f"The plan breaks a rule: {violation}" for violation in violations]
     print_note(*broken)
     found = replace(found, refused=bool(broken))
-    advice = _advice(instance, _waiting(found), asked, cancel, show)
+    advice = _advice(instance, _waiting(found), asked)
     notes = (*advice.notes(), *said, *broken)
     drawn = report_of_plan(name, instance, found, advice.found, notes)
     return replace(drawn, cut=False)
@@ -315,13 +306,7 @@ def _waiting(found: Plan) -> list[str]:
     return waiting + [item.job for item in found.unplaced]
 
 
-def _advice(
-    instance: Instance,
-    waiting: list[str],
-    asked: Asked,
-    cancel: Cancel,
-    show: Callable[[Any], None] | None,
-) -> Advice:
+def _advice(instance: Instance, waiting: list[str], asked: Asked) -> Advice:
     from .about import advise
 
     return advise(
@@ -329,8 +314,8 @@ def _advice(
         waiting,
         most=asked.explain,
         seconds=asked.for_advice(),
-        cancel=cancel,
-        on_progress=show,
+        cancel=asked.cancel,
+        on_progress=asked.show,
     )
 
 
