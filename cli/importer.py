@@ -16,7 +16,7 @@ from ..model.errors import InputError, Problem, report
 from .declare import argument, command, option, taking, values_of
 from .import_snapshot import SITE, Listings, print_notes
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
-from .output import Written, keep_inputs
+from .output import Written, check_apart
 from .panels import CommandGroup, PanelledCommand
 from .replay import POLICIES, known_policy, policies
 from .scheduler import TIMEOUT, Asking, NoAnswer, Scheduler
@@ -118,7 +118,7 @@ def snapshot(
         if timeout is not None:
             raise InputError([Problem("needs a live scheduler: remove --timeout", "--timeout")])
         folder = () if how.folder is None else how.folder.glob("*")
-        keep_inputs(written.output, [*how.files, *filter(Path.is_file, folder)])
+        check_apart({"--output": written.output}, [*how.files, *filter(Path.is_file, folder)])
         written.write(printed_instance(how))
         return
     if how.now is not None:
@@ -265,7 +265,7 @@ def events(
     from ..model.sources.lsf_state.event_log import cut
     from ..model.sources.lsf_state.log_records import read_events
 
-    keep_inputs(written.output, files)
+    check_apart({"--output": written.output}, files)
     bad = BadRecords()
     kinds: dict[str, int] = {}
 
@@ -324,7 +324,7 @@ def acct(
     from ..model.sources.log_lines import BadRecords
     from ..model.sources.lsf_state.event_log import moment_of_acct
 
-    keep_inputs(written.output, files)
+    check_apart({"--output": written.output}, files)
     bad = BadRecords()
     if usage_for is not None:
         if site is not None or later:
@@ -380,7 +380,7 @@ def swf(
     from ..model.sources.trace import nothing_to_replay, plain_hosts, remarks_on
     from ..model.workload import canonical, machine_size
 
-    keep_inputs(written.output, [file])
+    check_apart({"--output": written.output}, [file])
     found = read_swf(file, keep_going=keep_going, default_limit=reading.limit)
     _tell_problems(found.problems)
     size = machine_size(found.workload, procs)
@@ -688,7 +688,7 @@ def _command(found: FileFormat) -> Any:
     taken = taking(" ".join(name for name in known if name in found.takes))
 
     def run(file: Path = FILE, *, written: Written, reading: FormatReading) -> None:
-        keep_inputs(written.output, [file])
+        check_apart({"--output": written.output}, [file])
         contents = found.read(file, reading.options())
         print_note(*contents.remarks)
         written.write(contents.instance)

@@ -297,12 +297,6 @@ class Written:
         write_instance(instance, self.output, self.format)
 
 
-def keep_inputs(output: Path | None, inputs: Iterable[Path]) -> None:
-    """Raise InputError if the output would replace a file that it is made from."""
-
-    check_apart({"--output": output}, inputs)
-
-
 def write_instance(
     instance: Instance, output: Path | None, notation: Literal["yaml", "json"] | None = None
 ) -> None:

@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from .serve.store import StoreSummary
 
 #: Titles of the estimates in the table.
-_TITLES = {
-    "printed": "PRINTED",
-    "estimate": "ESTIMATE",
-    "as_configured": "AS CONFIGURED",
-    "likely": "LIKELY",
-    "possible": "POSSIBLE",
-}
+_ESTIMATES = ("printed", "estimate", "as_configured", "likely", "possible")
+_TITLES = {name: name.replace("_", " ").upper() for name in _ESTIMATES}
 
 
 def verified(

@@ -14,7 +14,7 @@ from ..model.errors import InputError
 from ..model.omissions import Omission
 from .declare import command, option
 from .import_snapshot import parse_now, print_notes, with_contradictions
-from .output import Written, keep_inputs
+from .output import Written, check_apart
 from .scheduler import Asking, Scheduler, output_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def slurm_files(listings: SlurmListings, written: Written) -> None:
     Exit codes: 0 done, 2 bad input.
     """
     made = instance_of_folder(listings.folder, listings.now)
-    keep_inputs(written.output, sorted(filter(Path.is_file, listings.folder.glob("*"))))
+    check_apart(
+        {"--output": written.output}, sorted(filter(Path.is_file, listings.folder.glob("*")))
+    )
     written.write(made)
 
 

@@ -15,28 +15,19 @@ if TYPE_CHECKING:
     from ..solver.studies.whatif import ComparedVariant, Difference, GroupChange, WhatIf
 
 
-#: Columns of the table of variants: title, its measure.
-NUMBERS = (
-    ("WAIT", "mean_wait"),
-    ("P95", "p95_wait"),
-    ("BIG WAIT", "big_mean_wait"),
-    ("BIG P95", "big_p95_wait"),
-    ("USE", "utilisation"),
-    ("BACKFILLED", "backfilled"),
-    ("MET", "estimates_met"),
-    ("PENDING", "pending"),
-)
-#: Columns of the table in words.
-WORDS = {
-    "mean_wait": "mean wait",
-    "p95_wait": "95th percentile of waits",
-    "big_mean_wait": "mean wait of big jobs",
-    "big_p95_wait": "95th percentile of waits of big jobs",
-    "utilisation": "utilisation",
-    "backfilled": "jobs backfilled",
-    "estimates_met": "estimates met",
-    "pending": "jobs still pending",
+#: Measures in the table of variants: the title of a column, and the measure in words.
+MEASURES = {
+    "mean_wait": ("WAIT", "mean wait"),
+    "p95_wait": ("P95", "95th percentile of waits"),
+    "big_mean_wait": ("BIG WAIT", "mean wait of big jobs"),
+    "big_p95_wait": ("BIG P95", "95th percentile of waits of big jobs"),
+    "utilisation": ("USE", "utilisation"),
+    "backfilled": ("BACKFILLED", "jobs backfilled"),
+    "estimates_met": ("MET", "estimates met"),
+    "pending": ("PENDING", "jobs still pending"),
 }
+TITLES = tuple(title for title, _ in MEASURES.values())
+WORDS = {name: words for name, (_, words) in MEASURES.items()}
 SHARES = frozenset({"utilisation", "estimates_met"})
 COUNTS = frozenset({"backfilled", "pending"})
 #: Groups that are named in the table of variants, each way, and that are listed below it.
@@ -61,7 +52,7 @@ def _text(found: WhatIf, today: Instance) -> str:
             "Recorded waits (REC) and simulated waits of today's configuration (SIM), in seconds:\n"
         )
         parts.append(wait_table(found.calibration, today) + "\n")
-    titles = ("VARIANT", *(title for title, _ in NUMBERS), "LONGER", "LESS")
+    titles = ("VARIANT", *TITLES, "LONGER", "LESS")
     columns = [Column(title) for title in titles]
     first = found.variants[0]
     rows = [ListingRow(cells(variant)) for variant in found]
@@ -82,7 +73,7 @@ def _text(found: WhatIf, today: Instance) -> str:
 def cells(variant: ComparedVariant) -> tuple[str, ...]:
     """Return the texts of a row of the table of variants."""
     numbers = []
-    for _, name in NUMBERS:
+    for name in MEASURES:
         value = value_of(variant, name)
         change = variant.differences.get(name)
         shown = value_text(name, value)
@@ -209,7 +200,7 @@ def render_sweep(result: Sweep, format: str) -> str:
         return csv_rows(result.columns, ([row[name] for name in result.columns] for row in result))
     columns = [
         *(Column(name.upper(), label=name) for name in naming(result)),
-        *(Column(title) for title in ("JOBS", *(title for title, _ in NUMBERS))),
+        *(Column(title) for title in ("JOBS", *TITLES)),
     ]
     rows = [ListingRow((*names(result, row), *numbers(row))) for row in result]
     failed: dict[str, list[str]] = {}
@@ -242,5 +233,5 @@ def names(result: Sweep, row: Mapping[str, Any]) -> list[str]:
 def numbers(row: Mapping[str, Any]) -> list[str]:
     """Return the numbers of a row that fit into a table."""
     if row["error"]:
-        return ["failed", *("" for _ in NUMBERS)]
-    return [str(row["jobs"]), *(value_text(name, row[name]) for _, name in NUMBERS)]
+        return ["failed", *("" for _ in MEASURES)]
+    return [str(row["jobs"]), *(value_text(name, row[name]) for name in MEASURES)]

@@ -11,7 +11,6 @@ from ... import __version__
 from ...model.display import duration_text
 from ...model.escaping import html_text
 from ..study_output import (
-    NUMBERS,
     WORDS,
     change_text,
     interval_text,
@@ -151,12 +150,12 @@ def _lead(found: WhatIf) -> Iterable[str]:
 
 def _variants(found: WhatIf) -> str:
     head = ["Variant"]
-    for _, name in NUMBERS:
+    for name in WORDS:
         head += [WORDS[name].capitalize(), "change", "95 % interval"]
     rows = []
     for variant in found:
         row = [TableCell(variant.name)]
-        for _, name in NUMBERS:
+        for name in WORDS:
             row += _numbers(name, value_of(variant, name), variant.differences.get(name))
         rows.append(row)
     return table("variants", head, rows)
@@ -276,11 +275,11 @@ def _line(
 def sweep_page(result: Sweep) -> str:
     """Return the page of a sweep; equal rows give equal texts."""
     columns = naming(result)
-    head = [*columns, "jobs", *(WORDS[name] for _, name in NUMBERS), "error"]
+    head = [*columns, "jobs", *WORDS.values(), "error"]
     rows = []
     for row in result:
         cells = [TableCell("-" if row[name] is None else str(row[name])) for name in columns]
-        orders = [row["jobs"], *(row[name] for _, name in NUMBERS)]
+        orders = [row["jobs"], *(row[name] for name in WORDS)]
         cells += [
             TableCell(text, -1.0 if order is None else float(order))
             for text, order in zip(numbers(row), orders, strict=True)

@@ -34,13 +34,8 @@ from .store import STARTS, KeptEstimate, LoggedStart, Store, StoreSummary
 #: Jobs that are compared one by one, those that started last.
 MAX_COMPARED = 500
 #: Starts that are scored, and the names of their methods in tables.
-METHODS: Final[Mapping[str, str]] = {
-    "printed": "printed",
-    "estimate": "estimate",
-    "as_configured": "as configured",
-    "likely": "likely",
-    "possible": "possible",
-}
+_SCORED = ("printed", "estimate", "as_configured", "likely", "possible")
+METHODS: Final[Mapping[str, str]] = {name: name.replace("_", " ") for name in _SCORED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...model.errors import InputError, Problem
-from .api import application
+from .api import Streams, application
 from .service import Service
-from .streams import Streams
 
 try:
     import resource

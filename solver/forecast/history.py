@@ -350,14 +350,6 @@ def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:
     return (now - last) // WEEK if last < now - OLD else 0
 
 
-def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple[str, ...]]:
-    """Return the finished jobs of a log on its own clock, and remarks. Raises InputError as for a
-    history.
-    """
-    ended, _, remarks = _read(path, keep_going)
-    return ended, remarks
-
-
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
     """Return finished jobs of a log, seconds since 1970 of its second 0 (None: unknown), and
     remarks.
@@ -444,7 +436,7 @@ def read_recorded(
     The pool has as many slots as were ever in use together. Raises InputError for an unreadable
     log, and if all jobs lack a run limit.
     """
-    ended, remarks = read_ended(Path(path), keep_going)
+    ended, _, remarks = _read(Path(path), keep_going)
     if not any(item.job.run_limit for item in ended):
         wrong = "no finished job has a run limit (bsub -W): give a log with run limits"
         raise InputError([Problem(wrong, str(path))])

@@ -547,17 +547,14 @@ def statistic(name: str, item: RunOutcome, weights: Floats) -> Floats:
     """Return a measure under each row of weights; weights of 1 give that of the metrics."""
     jobs = item.jobs
     started = ~np.isnan(jobs.wait)
-    big = started & (jobs.slots >= item.metrics.big_slots)
+    if name.startswith("big_"):
+        started &= jobs.slots >= item.metrics.big_slots
     blocks = weights.shape[1]
     match name:
-        case "mean_wait":
+        case "mean_wait" | "big_mean_wait":
             return mean(weights, jobs.wait[started], jobs.block[started])
-        case "p95_wait":
+        case "p95_wait" | "big_p95_wait":
             return percentile(weights, jobs.wait[started], jobs.block[started], 95)
-        case "big_mean_wait":
-            return mean(weights, jobs.wait[big], jobs.block[big])
-        case "big_p95_wait":
-            return percentile(weights, jobs.wait[big], jobs.block[big], 95)
         case "utilisation":
             return ratio(
                 weights @ _padded(item.used, blocks), weights @ _padded(item.there, blocks)

@@ -9,10 +9,9 @@ from typing import Any
 import slotwise as sw
 from slotwise import Instance
 from slotwise.cli.serve.access import Access
-from slotwise.cli.serve.api import application
+from slotwise.cli.serve.api import Streams, application
 from slotwise.cli.serve.command import made
 from slotwise.cli.serve.service import Service
-from slotwise.cli.serve.streams import Streams
 from slotwise.model.errors import Problem
 
 ORIGIN = "2026-03-02T09:00:00+01:00"

@@ -17,7 +17,7 @@ from serve.service_lab import Lab, joint_wins, lab
 from slotwise import Host, Instance, Job
 from slotwise.cli.serve.access import Access, Denied, Viewer, is_loopback
 from slotwise.cli.serve.guard import HEADERS, MAX_BODY
-from slotwise.cli.serve.questions import MAX_OF_ONE, QuestionQueue, TooManyQuestions
+from slotwise.cli.serve.service import MAX_OF_ONE, QuestionQueue, TooManyQuestions
 from slotwise.model.errors import InputError, Problem
 from slotwise.solver.outlook.outlook import outlook
 
@@ -419,7 +419,7 @@ def test_a_named_user_learns_no_id_of_a_job_of_others(example: str, own: str) ->
 
 def test_a_burst_of_streams_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streams count from their request on, not from their first event, until they end."""
-    monkeypatch.setattr("slotwise.cli.serve.streams.MAX_STREAMS", 3)
+    monkeypatch.setattr("slotwise.cli.serve.api.MAX_STREAMS", 3)
     here = lab(joint_wins())
 
     async def burst() -> list[Answer]:
