@@ -31,7 +31,7 @@ from .tables import csv_text, json_text, paragraph
 
 if TYPE_CHECKING:
     from ..solver.forecast.backtest import PastLog, Questions
-    from ..solver.forecast.logs import RecordedLog
+    from ..solver.forecast.logs import Backtest, RecordedLog
 
 
 #: The log as it ran, and the remarks on it.
@@ -182,6 +182,8 @@ def backtest(
     130 interrupted before any answer.
     """
 
+    from ..solver.forecast.logs import Backtest
+
     _one_world(cluster, pool)
     check_path(jobs)
     if picture is not None:
@@ -196,17 +198,16 @@ def backtest(
             past, head = PastOfPool(log, pool.policy or "easy", pool.procs, reading).run(cancel)
         else:
             past, head = past_over_hosts(log, cluster, reading, cancel)
-        asked_about = _ask(past, cancel, how)
-    write_records(_records(past, asked_about), jobs)
+        asked = _ask(past, cancel, how)
+    found = Backtest(past, asked)
+    write_records(_records(found), jobs)
     if picture is not None:
-        from ..solver.forecast.backtest import reliability
-
         title = Path(past.log.source).name
-        content = diagram_bytes(reliability(asked_about), title, picture.suffix.removeprefix("."))
+        content = diagram_bytes(found.reliability, title, picture.suffix.removeprefix("."))
         write_file(picture, content)
-    head |= {"jobs": len(asked_about), **values_of(how, "samples", "seed")}
+    head |= {"jobs": len(asked), **values_of(how, "samples", "seed")}
     head |= {"cut": cancel.is_set()}
-    give(backtest_output(past, asked_about, head, format), is_partial=head["cut"])
+    give(backtest_output(found, head, format), is_partial=head["cut"])
 
 
 def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
@@ -235,24 +236,18 @@ def _ask(replayed: PastLog, cancel: Cancel, how: Sampling) -> Questions:
             cancel.leave()  # there is no limit: it was a signal
 
 
-def backtest_output(
-    replayed: PastLog, questions: Questions, head: dict[str, Any], format: str
-) -> str:
+def backtest_output(found: Backtest, head: dict[str, Any], format: str) -> str:
     """Return a backtest in one of the output formats, with a final newline."""
     from ..model.formats.sealed import BACKTEST, sealed
-    from ..solver.forecast.backtest import accuracies, calibration_of, reliability
-    from ..solver.forecast.logs import Backtest
 
-    groups = accuracies(replayed, questions)
     if format == "csv":
-        rows = Backtest(replayed, questions).accuracy_records()
+        rows = found.accuracy_records()
         return csv_text(list(rows[0]), rows)
-    diagram = reliability(questions)
-    calibration = calibration_of(questions)
+    groups, diagram = found.groups, found.reliability
     if format == "json":
         names = ("level", "share", "calibrated")
         record = head | {
-            "calibration": asdict(calibration),
+            "calibration": asdict(found.calibration),
             "groups": [group.to_dict() for group in groups],
             "reliability": [dict(zip(names, row, strict=True)) for row in diagram],
         }
@@ -274,11 +269,9 @@ def _where(head: dict[str, Any]) -> str:
     return f"{head['policy']} on {head['procs']} processors"
 
 
-def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
+def _records(found: Backtest) -> list[dict[str, Any]]:
     """Return one record per job; waits in seconds, None if no start is foreseen."""
-    from ..solver.forecast.logs import Backtest
-
-    jobs, *columns = Backtest(replayed, questions).columns().items()
+    jobs, *columns = found.columns().items()
     names = ("job", *(name for name, _ in columns))
     rows = zip(jobs[1], *(map(_whole, column.tolist()) for _, column in columns), strict=True)
     return [dict(zip(names, row, strict=True)) for row in rows]

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..model.display import WrittenTimes, clock_text, duration_text, with_stamps
 from ..model.errors import InputError, Problem
 from .declare import command, option, taking, values_of
-from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of, study_bar
+from .options import (
+    FORMAT,
+    MAX_SAMPLES,
+    Format,
+    from_stdin,
+    has_sqlite_head,
+    print_note,
+    seconds_of,
+    study_bar,
+)
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, cancel_on_signal, give
 from .replay import POLICIES, policy_option
@@ -250,7 +259,6 @@ def calibration_of_file(path: Path | None) -> Calibration:
     from ..model.formats.reading import file_bytes
     from ..model.formats.sealed import BACKTEST, unsealed
     from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
-    from .serve.sqlite_file import has_sqlite_head
 
     if path is None:
         return UNCALIBRATED

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
@@ -333,3 +333,17 @@ def interval_of(text: str, option: str) -> float:
         return parse_interval(text)
     except ValueError as error:
         raise InputError(f"{option}: {error}") from None
+
+
+#: The first bytes of an SQLite file.
+SQLITE_HEAD: Final = b"SQLite format 3\0"
+
+
+def has_sqlite_head(path: Path) -> bool:
+    """Return whether a regular file begins as an SQLite file does; it may not exist."""
+    from ..model.formats.reading import beginning
+
+    try:
+        return is_inside(path) and path.is_file() and beginning(path, 16) == SQLITE_HEAD
+    except OSError:
+        return False

@@ -211,7 +211,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import hosts, jobs, limits, queues, reservations, slurm, users
+    from .views import hosts, jobs, limits, queues, reservations, slurm
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -219,7 +219,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         return lsf_json(view, moment, asked)
     render = {
         "bhosts": hosts.bhosts,
-        "bhpart": users.bhpart,
+        "bhpart": queues.bhpart,
         "bjgroup": jobs.bjgroup,
         "blimits": limits.blimits,
         "bmgroup": hosts.bmgroup,
@@ -227,8 +227,8 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "bresources": limits.guaranteed_pools if asked.guarantees else limits.bresources,
         "bsla": limits.bsla,
         "brsvs": reservations.brsvs,
-        "bugroup": users.bugroup,
-        "busers": users.busers,
+        "bugroup": queues.bugroup,
+        "busers": queues.busers,
         "sshare": slurm.sshare,
     }[view]
     return render(moment, asked, format)
@@ -307,7 +307,7 @@ def _names(
 ) -> tuple[str, ...]:
     """Return the requested names; groups and units become hosts, ``all`` becomes no name."""
     from .views.jobs import known_job_groups
-    from .views.users import known_users
+    from .views.queues import known_users
 
     cluster = instance.cluster
     jobs = instance.jobs
@@ -358,7 +358,7 @@ def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _users(instance: Instance, names: Sequence[str]) -> tuple[str, ...]:
-    from .views.users import known_users, members_of
+    from .views.queues import known_users, members_of
 
     if "all" in names:
         return ()

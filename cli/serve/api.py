@@ -261,8 +261,6 @@ class Answers:
                 state,
                 viewer,
             )
-            if isinstance(answer, Response):
-                return answer
             found |= answer
         return json_response(shown(found, state, viewer))
 
@@ -298,8 +296,6 @@ class Answers:
         answer = await self.answered(
             lambda: self.service.ask(instance, asked, viewer, client), state, viewer
         )
-        if isinstance(answer, Response):
-            return answer
         found = {"state": self.head(state, viewer), **answer}
         return json_response(shown(found, state, viewer))
 
@@ -311,25 +307,24 @@ class Answers:
         polled, client = state.polled, client_of(request, viewer)
         asked = polled.instance, polled.number, queue, viewer.user or user, client
         answer = await self.answered(lambda: self.service.slots(*asked), state, viewer)
-        if isinstance(answer, Response):
-            return answer
         found = {"state": self.head(state, viewer), "slots": answer}
         return json_response(shown(found, state, viewer))
 
     async def answered(
         self, put: Callable[[], Future[Any]], state: BoardState, viewer: Viewer
     ) -> Any:
-        """Return the answer to a question of a state, or the response if there is none."""
+        """Return the answer to a question of a state; raise HTTPException if there is none."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(put()), ANSWER_SECONDS)
         except TooManyQuestions as error:
-            return problem(429 if error.of_one else 503, str(error), headers={"retry-after": "5"})
+            status, text, wait = 429 if error.of_one else 503, str(error), {"retry-after": "5"}
         except TimeoutError:
             text = f"no answer within {ANSWER_SECONDS:g} s: try again later"
-            return problem(503, text, headers={"retry-after": "30"})
+            status, wait = 503, {"retry-after": "30"}
         except SlotwiseError as error:
-            status = 404 if isinstance(error, UnknownNameError) else 400
-            return problem(status, shown(str(error), state, viewer))
+            status, text = 404 if isinstance(error, UnknownNameError) else 400, str(error)
+            text, wait = shown(text, state, viewer), {}
+        raise HTTPException(status, text, wait)
 
     async def accuracy(self, request: Request, by: str = "method") -> Response:
         """Return how right the estimates were; job by job those that the viewer sees."""
@@ -462,7 +457,7 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(FrameworkError)
     async def refused(request: Request, error: FrameworkError) -> Response:
         text, path, headers = str(error.detail), request.url.path[:80], dict(error.headers or {})
-        if error.status_code == 404:
+        if error.status_code == 404 and not isinstance(error, HTTPException):
             text = f"unknown path {path!r}: /api lists the paths"
         elif error.status_code == 405:
             text = f"{path} does not accept {request.method[:10]}: use {headers.get('Allow', '')}"

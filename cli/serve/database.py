@@ -21,7 +21,7 @@ from sqlalchemy.types import TypeEngine
 
 from ...model.errors import InputError, Problem
 from ...model.formats.reading import beginning, is_stream, no_file
-from .sqlite_file import SQLITE_HEAD
+from ..options import SQLITE_HEAD
 
 #: Marks a store: the value of "format" in META, and the application id of an SQLite file.
 FORMAT: Final = "slotwise-store"

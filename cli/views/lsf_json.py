@@ -22,8 +22,7 @@ from ..tables import dashed
 from .hosts import HOST_COLUMNS
 from .hosts import numbers as host_numbers
 from .jobs import ShownJob, selected
-from .queues import QUEUE_COLUMNS, asked_for, queue_numbers
-from .users import USER_COLUMNS, user_rows
+from .queues import QUEUE_COLUMNS, USER_COLUMNS, asked_for, queue_numbers, user_rows
 
 
 def lsf_json(view: str, snapshot: Snapshot, asked: ViewOptions) -> str:

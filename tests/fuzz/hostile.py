@@ -38,8 +38,7 @@ from slotwise.cli.serve.score import score_of
 from slotwise.cli.serve.store import Store, StoreError
 from slotwise.cli.views.hosts import bhosts
 from slotwise.cli.views.jobs import bjobs
-from slotwise.cli.views.queues import bqueues
-from slotwise.cli.views.users import bhpart
+from slotwise.cli.views.queues import bhpart, bqueues
 from slotwise.instances import site
 from slotwise.model.formats import names, text, units
 from slotwise.model.formats.lsf import site_document
