@@ -348,8 +348,8 @@ def check_path(path: Path | None, suffixes: Sequence[str] = SUFFIXES) -> None:
 def write_records(records: Iterable[Mapping[str, Any]], path: Path | None) -> None:
     """Write records of equal keys in the format that the name asks for; whole or not at all.
 
-    But for Parquet they are written one after another and never all in memory. path: None for
-    nowhere.
+    But for Parquet they are written one after another and never all in memory. path: None if no
+    file is to be written.
     """
     parts: Iterable[bytes]
     if path is None:

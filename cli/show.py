@@ -47,7 +47,7 @@ AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 
 @dataclass(frozen=True, slots=True)
 class RunOfView:
-    """The moment of a view: now, or a time of the simulation that --at looks into."""
+    """The instant of a view: now, or a time of the simulation that --at looks into."""
 
     cycle: bool | None = option(
         None,

@@ -396,7 +396,7 @@ def dashed(value: object) -> str:
 
 
 def mapped(data: Any, change: Callable[[Any], Any]) -> Any:
-    """Return plain data with each value in its mappings and lists changed; keys stay."""
+    """Return data with each value in its mappings and lists changed; keys stay."""
     if isinstance(data, Mapping):
         return {key: mapped(value, change) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -405,7 +405,7 @@ def mapped(data: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def json_text(data: Any) -> str:
-    """Return plain data as indented JSON with a final newline."""
+    """Return data as indented JSON with a final newline."""
     return json.dumps(data, indent=2) + "\n"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import slotwise as sw
 import typer
+from sampling import some
 from slotwise.cli.replay import figure_bytes
 from slotwise.cli.replay import replay as replay_command
 from slotwise.model.sources.swf import read_swf
