@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
@@ -87,22 +86,24 @@ class Engine(ABC):
     def schedule(self, now: int) -> None:
         """Decide which waiting jobs start now."""
 
-    #: The dataclass that says what `policy_state` returns: attributes of the policy by name, or
-    #: where they are.
+    #: The dataclass that says what `policy_state` returns: attributes of the policy, each with its
+    #: path in the metadata "at" if that is not its name.
     state_shape: ClassVar[Any]
-    state_paths: ClassVar[Mapping[str, str]] = {}
 
     def policy_state(self) -> dict[str, Any]:
         """Return the state that a policy has beyond the engine, as plain data for a checkpoint."""
-        names = (item.name for item in fields(self.state_shape))
-        return {name: attrgetter(self.state_paths.get(name, name))(self) for name in names}
+        return {
+            item.name: attrgetter(item.metadata.get("at", item.name))(self)
+            for item in fields(self.state_shape)
+        }
 
     def restore_policy(self, state: dict[str, Any]) -> None:
         """Restore the state that `policy_state` returned; pairs of JSON become tuples."""
-        for name, value in state.items():
-            owner, _, attribute = self.state_paths.get(name, name).rpartition(".")
+        for item in fields(self.state_shape):
+            value = state[item.name]
             if isinstance(value, list):
-                value = [tuple(item) if isinstance(item, list) else item for item in value]
+                value = [tuple(each) if isinstance(each, list) else each for each in value]
+            owner, _, attribute = item.metadata.get("at", item.name).rpartition(".")
             setattr(attrgetter(owner)(self) if owner else self, attribute, value)
 
     def carry_on(self, job: int, started: int) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar
 
@@ -192,14 +192,10 @@ class EasySjbf(Easy):
         return sorted(candidates, key=self.request.__getitem__)
 
 
-#: Where the profile has two attributes of a checkpoint.
-PROFILE_PATHS = {"times": "profile.times", "free": "profile.free"}
-
-
 @dataclass
 class _ConservativeState:
-    times: list[int]
-    free: list[int]
+    times: list[int] = field(metadata={"at": "profile.times"})
+    free: list[int] = field(metadata={"at": "profile.free"})
     waiting: list[int]
     loose: bool
     arrived: list[int]
@@ -215,7 +211,6 @@ class Conservative(Engine):
     """
 
     state_shape: ClassVar[Any] = _ConservativeState
-    state_paths = PROFILE_PATHS
 
     plans_ahead = True
 
@@ -276,8 +271,8 @@ class Conservative(Engine):
 
 @dataclass
 class _ReplanState:
-    times: list[int]
-    free: list[int]
+    times: list[int] = field(metadata={"at": "profile.times"})
+    free: list[int] = field(metadata={"at": "profile.free"})
     waiting: list[int]
     planned: list[int]
     running: list[tuple[int, int]]
@@ -293,7 +288,6 @@ class Replan(Engine):
     """
 
     state_shape: ClassVar[Any] = _ReplanState
-    state_paths = PROFILE_PATHS
 
     default_schedule_after = "timestamp"
 
