@@ -79,8 +79,9 @@ def solve(
     from ..solver.planning import plan
 
     _check_format(gantt, format)
-    check_path(lsf_plan, suffixes=())
-    check_apart({"--lsf-plan": lsf_plan}, [] if source.file is None else [source.file])
+    if lsf_plan is not None:
+        check_path(lsf_plan, suffixes=())
+        check_apart({"--lsf-plan": lsf_plan}, [] if source.file is None else [source.file])
     instance = source.read(how.time_limit)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
