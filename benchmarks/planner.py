@@ -50,10 +50,10 @@ def main() -> None:
         come = sw.Job(
             f"new{number}",
             model.slots,
-            queue=model.configuration,
+            queue=model.queue,
             res_req=model.res_req,
             run_limit=model.run_limit,
-            user=model.configuration,
+            user=model.user,
         )
         timed("submit and plan", lambda come=come: (planner.submit(come), planner.plan()))
         last, *_, first = (queue.name for queue in queues)

@@ -548,7 +548,7 @@ def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Insta
 
 
 def _has_accounts(instance: Instance) -> bool:
-    from ..solver.fairshare.queue_order import has_policy
+    from ..solver.fairshare.waiting_jobs import has_policy
 
     return has_policy(instance)
 

@@ -433,7 +433,7 @@ def _series(options: LoopOptions) -> ShareSeries | None:
 
 
 def _only_with_policies(instance: Instance) -> None:
-    from ..solver.fairshare.queue_order import has_policy
+    from ..solver.fairshare.waiting_jobs import has_policy
 
     if not has_policy(instance):
         raise InputError(

@@ -31,8 +31,8 @@ from .optimal.claims import (
     without_backfill,
     without_intervals,
 )
-from .optimal.completion import TermsTogether
 from .optimal.first_fit import (
+    TermsTogether,
     fill_ranges,
     moved_by_windows,
     must_be_one_by_one,

@@ -24,11 +24,7 @@ from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
 from ..model.reserved_periods import recurring
 from ..model.resreq.syntax import Compound
 from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
-from .availability.profile import (
-    Profile,
-    block_advance_reservations,
-    constant_amount,
-)
+from .availability.profile import Profile, block_advance_reservations
 from .availability.resources import (
     Allocation,
     Alternative,
@@ -40,7 +36,7 @@ from .availability.resources import (
     Use,
 )
 from .availability.running_profile import RunningProfile
-from .availability.usage import FOREVER
+from .availability.usage import FOREVER, constant_amount, parts_of
 from .budget import Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
@@ -513,7 +509,7 @@ class RunningJobLoader:
             return _BY_ITSELF
         uses = terms[0][0]
         if any(use.per is Per.JOB for use in uses.host_uses) or any(
-            constant_amount(use) is None for use in (*uses.host_uses, *uses.pool_uses)
+            constant_amount(use.reservation) is None for use in (*uses.host_uses, *uses.pool_uses)
         ):
             return _BY_ITSELF
         if id(uses) not in self._place:
@@ -613,14 +609,14 @@ def profile_of_running(resolver: Resolver) -> Profile:
     profile = found.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish
-        profile.allocate(use, part, start, known, whole_hosts=blocked)
+        profile.allocate(parts_of(table, use, part, blocked), start, known)
     profile.freeze()
     return profile
 
 
 def _of_hosts(table: ResourceTable, use: Use, hosts: IntArray, slots: FloatArray) -> FloatArray:
     """Return the use of a host resource by jobs, row by row."""
-    amount = constant_amount(use)
+    amount = constant_amount(use.reservation)
     assert amount is not None
     if use.per is Per.SLOT:
         return slots * amount
@@ -633,7 +629,7 @@ def _of_pool(
     table: ResourceTable, use: Use, job: IntArray, hosts: IntArray, slots: FloatArray, count: int
 ) -> FloatArray:
     """Return the use of a pool by jobs, job by job; 0 outside the pool."""
-    amount = constant_amount(use)
+    amount = constant_amount(use.reservation)
     assert amount is not None
     inside = table.pools[use.index].mask[hosts]
     if use.per is Per.SLOT:

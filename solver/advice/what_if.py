@@ -36,9 +36,9 @@ from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..budget import MIN_LIMIT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
-from ..fairshare.queue_order import has_policy
+from ..fairshare.waiting_jobs import has_policy
 from ..optimal.alternatives import as_chosen, opening_reason, options_of
-from ..optimal.completion import TermsTogether
+from ..optimal.first_fit import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import JobOutlook, Reasons, State, not_simulated, outlook_of_job
 from ..placement.earliest import Start, allocate_start, earliest_start

@@ -31,6 +31,7 @@ from ...model.windows import open_periods
 from ..alike import Same
 from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
+from .usage import HeldPart
 
 Gate = Literal["deadline", "reservation", "window"]
 
@@ -80,15 +81,11 @@ class Calendar:
     @classmethod
     def of(cls, instance: Instance, queue: Queue) -> Calendar | None:
         """Return the calendar of the jobs of a queue, None if nothing is ever closed."""
-        hosts = tuple(
-            (
-                np.array([host.windows == text for host in instance.cluster.hosts]),
-                _windows(text, instance),
-            )
-            for text in sorted({host.windows for host in instance.cluster.hosts} - {""})
+        hosts = host_windows(instance)
+        dispatch, run = (
+            Windows(text, instance.origin) if text else None
+            for text in (queue.dispatch_window, queue.run_window)
         )
-        dispatch = _windows(queue.dispatch_window, instance) if queue.dispatch_window else None
-        run = _windows(queue.run_window, instance) if queue.run_window else None
         return cls(dispatch, run, hosts) if dispatch or run or hosts else None
 
     def allows(self, start: int, duration: int | None) -> bool:
@@ -148,8 +145,13 @@ class Calendar:
         return found
 
 
-def _windows(text: str, instance: Instance) -> Windows:
-    return Windows(text, instance.origin)
+def host_windows(instance: Instance) -> tuple[tuple[BoolArray, Windows], ...]:
+    """Return each distinct windows of hosts, with the hosts that have them, [H]."""
+    hosts = instance.cluster.hosts
+    return tuple(
+        (np.array([host.windows == text for host in hosts]), Windows(text, instance.origin))
+        for text in sorted({host.windows for host in hosts} - {""})
+    )
 
 
 #: Last acceptance of a host that has not accepted a job yet.
@@ -610,16 +612,8 @@ class Availability(FreeResources, Protocol):
     def copy(self) -> Availability:
         """Return an independent copy to which commitments can be added."""
 
-    def allocate(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        start: int,
-        finish: int | None,
-        *,
-        whole_hosts: Iterable[int] = (),
-    ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
+    def allocate(self, parts: Iterable[HeldPart], start: int, finish: int | None) -> None:
+        """Take what a job uses over [start, finish) (None: indefinitely)."""
 
 
 #: Function that returns an allocation for each term of a job that starts at an instant, or None.

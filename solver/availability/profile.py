@@ -20,6 +20,7 @@ from functools import partial
 import numpy as np
 
 from ...model.instance import Instance
+from ...model.reservation import Reservation
 from .demand import Accepted, Availability, Demand, GroupCap, TermCapacity, TermDemand, closed_by
 from .resources import (
     SLOTS,
@@ -35,7 +36,7 @@ from .resources import (
     Use,
     flat,
 )
-from .usage import FOREVER, RowList, Usage
+from .usage import FOREVER, HeldPart, RowList, Usage, constant_amount
 
 #: Maximum number of windows; when it is exceeded, the list is cleared.
 MAX_WINDOWS = 4096
@@ -229,13 +230,6 @@ def _caps_of_hosts(
     return whole, first
 
 
-def constant_amount(use: Use) -> float | None:
-    """Return the amount of a use if it is constant during the run, None if it changes."""
-    phases = use.reservation.phases
-    constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
-    return phases[0].amount if constant else None
-
-
 def uses_and_min_free(
     availability: Availability, use: Use, points: Sequence[int], some: IntArray | None = None
 ) -> Iterator[tuple[float, FloatArray]]:
@@ -252,7 +246,7 @@ def uses_and_min_free(
 
 def _amounts(use: Use, points: Sequence[int]) -> Iterable[tuple[float, Sequence[int]]]:
     """Return each positive amount of a use with the points of the window at which it applies."""
-    constant = constant_amount(use)
+    constant = constant_amount(use.reservation)
     if constant is None:
         return stretches(use, points)
     return [(constant, points)] if constant > 0 else ()
@@ -278,13 +272,8 @@ def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> 
 
 def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> float:
     """Return the number of counts of a use that a pool can provide over a window."""
-    constant = constant_amount(use)
-    if constant is not None:
-        if constant <= 0:
-            return UNBOUND
-        return (availability.min_free_in_pool(use.index, points) + SLACK) // constant
     times = float(UNBOUND)
-    for held, stretch in stretches(use, points):
+    for held, stretch in _amounts(use, points):
         free = availability.min_free_in_pool(use.index, stretch)
         times = min(times, (free + SLACK) // held)
     return times
@@ -324,13 +313,10 @@ class Profile:
     Build it with running jobs through :meth:`allocate`; planned jobs are added by the same call.
     """
 
-    #: Number of hosts from which a use is stored in arrays, not row by row.
-    many_hosts = 8
-
     def __init__(self, table: ResourceTable, now: int) -> None:
         self.table = table
         self.now = now
-        self.hosts = len(table.instance.cluster.hosts)
+        self.hosts = table.hosts
         self._host_usage: dict[int, Usage] = {}
         self._pool_usage: dict[int, Usage] = {}
         self._starts: list[int] = []
@@ -369,60 +355,17 @@ class Profile:
         self._host_usage, self._pool_usage = host_usage, pool_usage
         self._ends, self._finishes = ends, finishes
 
-    def allocate(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        start: int,
-        finish: int | None,
-        *,
-        whole_hosts: Iterable[int] = (),
-    ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely).
-
-        whole_hosts: hosts that the job shares with no other, its own too (cu[excl]).
-        """
+    def allocate(self, parts: Iterable[HeldPart], start: int, finish: int | None) -> None:
+        """Take what a job uses over [start, finish) (None: indefinitely)."""
         end = FOREVER if finish is None else finish
-        for use in alternative.host_uses:
-            self._hold_hosts(use, allocation, start, end)
-        for use in alternative.pool_uses:
-            self._hold_pool(use, allocation, start, end)
-        # The rest of hosts that the job has to itself, beyond its own use.
-        capacity = self.table.host_resources[SLOTS].capacity
-        for host in whole_hosts:
-            slots = alternative.host_uses[0]
-            held = allocation.get(host, 0)
-            rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
-            for index in _slots_taken(self.table, alternative) if rest > 0 else ():
-                self._usage(index).add(host, start, end, slots, rest)
-        self._note_times(alternative, start, end)
+        for part in parts:
+            self.hold(part, start, end)
+            self._note_times(part.reservation, start, end)
 
-    def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
-        usage = self._usage(use.index)
-        capacity, per = self.table.host_resources[use.index].capacity, use.per
-        amount = constant_amount(use)
-        many = len(allocation) >= self.many_hosts
-        if many and amount is not None and per is not Per.JOB and start < end:
-            hosts = np.fromiter(allocation, np.int64, len(allocation))
-            if per is Per.SLOT:
-                amounts = np.fromiter(allocation.values(), float, len(allocation)) * amount
-            else:
-                amounts = (capacity[hosts] if per is Per.WHOLE else np.ones(len(hosts))) * amount
-            usage.add_constant(hosts, start, end, amounts)
-            return
-        for host, slots in allocation.items():
-            times = float(slots) if per is Per.SLOT else 1.0
-            usage.add(host, start, end, use, float(capacity[host]) if per is Per.WHOLE else times)
-            if per is Per.JOB:
-                break
-
-    def _hold_pool(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
-        mask = self.table.pools[use.index].mask
-        inside = [slots for host, slots in allocation.items() if mask[host]]
-        if not inside:
-            return
-        times = {Per.SLOT: float(sum(inside)), Per.HOST: float(len(inside))}.get(use.per, 1.0)
-        self._pool(use.index).add(0, start, end, use, times)
+    def hold(self, part: HeldPart, start: int, end: int) -> None:
+        """Take a part over [start, end)."""
+        usage = self._pool(part.index) if part.pool else self._usage(part.index)
+        usage.add_part(part, start, end)
 
     def _usage(self, index: int) -> Usage:
         if index not in self._host_usage:
@@ -432,11 +375,9 @@ class Profile:
     def _pool(self, index: int) -> Usage:
         return self._pool_usage.setdefault(index, Usage(1))
 
-    def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
-        ends = {end} if end < FOREVER else set()
-        for use in (*alternative.host_uses, *alternative.pool_uses):
-            ends.update(start + drop for drop in use.reservation.drops() if start + drop < end)
-        for time in ends:
+    def _note_times(self, reservation: Reservation, start: int, end: int) -> None:
+        ends = {start + drop for drop in reservation.drops() if start + drop < end}
+        for time in ends | ({end} if end < FOREVER else set()):
             if time > self.now:
                 _insert(self._ends, time)
         if self.now < end < FOREVER:
@@ -451,9 +392,7 @@ class Profile:
 
     def block(self, host: int, slots: float, start: int, end: int) -> None:
         """Close `slots` of a host over [start, end): windows and advance reservations (TBR-19)."""
-        index = self.table.unreserved
-        use = Use(index, Per.SLOT, flat("slots", 1.0))
-        self._usage(index).add(host, start, end, use, slots)
+        self._usage(self.table.unreserved).add(host, start, end, flat("slots", 1.0), slots)
         if start > self.now:
             _insert(self._starts, start)
         if self.now < end < FOREVER:
@@ -711,18 +650,11 @@ class ReservationView(Profile):
         fixed = () if self._fixed is None else self._fixed.changed()
         return [self._shown, self._plain, *fixed]
 
-    def allocate(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        start: int,
-        finish: int | None,
-        *,
-        whole_hosts: Iterable[int] = (),
-    ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
+    def allocate(self, parts: Iterable[HeldPart], start: int, finish: int | None) -> None:
+        """Take what a job uses over [start, finish) (None: indefinitely)."""
+        held = list(parts)
         for part in self._parts():
-            part.allocate(alternative, allocation, start, finish, whole_hosts=whole_hosts)
+            part.allocate(held, start, finish)
         self._starts, self._ends, self._finishes = self._shown.times()
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:

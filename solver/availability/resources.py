@@ -14,7 +14,7 @@ QJOB_LIMIT, …).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -44,6 +44,17 @@ FloatArray = NDArray[np.float64]
 
 #: Slots by host index, in allocation order.
 Allocation = dict[int, int]
+
+
+def combined(terms: Sequence[Allocation]) -> Allocation:
+    """Return the slots by host index of all terms of a job; not to be changed."""
+    if len(terms) == 1:
+        return terms[0]
+    total: Allocation = {}
+    for term in terms:
+        for host, slots in term.items():
+            total[host] = total.get(host, 0) + slots
+    return total
 
 
 class Per(Enum):
@@ -318,6 +329,11 @@ class ResourceTable:
                 self._add_host(name, capacity, f"free {words}", Pending.RUSAGE, "affinity")
 
     @property
+    def hosts(self) -> int:
+        """Return the number of hosts."""
+        return len(self.instance.cluster.hosts)
+
+    @property
     def unreserved(self) -> int:
         """Return the index of the slots that reservations take: all, or those for jobs without -U.
 
@@ -513,13 +529,9 @@ class ResourceTable:
 
         ``%4`` of bsub -J (ARR-01).
         """
-        name = f"array {array}"
-        if name not in self._pool_index:
-            most = self._arrays.get(array, job.array_limit or 0)
-            reason = f"running elements of array {array} (at most {most} at once)"
-            pool = self._add_pool(name, most, self._mask(None), reason, Pending.ARRAY_ELEMENTS)
-            self._pool_index[name] = [pool]
-        return self._pool_index[name][0]
+        most = self._arrays.get(array, job.array_limit or 0)
+        reason = f"running elements of array {array} (at most {most} at once)"
+        return self._pool_of_all(f"array {array}", most, reason, Pending.ARRAY_ELEMENTS)
 
     def _group_pools(self, name: str) -> Iterator[int]:
         """Yield the pools of a job group and its ancestors that have a limit (GRP-01)."""
@@ -527,12 +539,8 @@ class ResourceTable:
         for group in job_groups_of(name):
             if (most := limits.get(group)) is None:
                 continue
-            key = f"job group {group}"
-            if key not in self._pool_index:
-                reason = f"running jobs of job group {group} (at most {most} at once)"
-                pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
-                self._pool_index[key] = [pool]
-            yield self._pool_index[key][0]
+            reason = f"running jobs of job group {group} (at most {most} at once)"
+            yield self._pool_of_all(f"job group {group}", most, reason, Pending.JOB_GROUP)
 
     def _guarantee_slots_per_host(self, job: Job) -> Iterator[Use]:
         """Yield SLOTS_PER_HOST of pools with a guarantee for the class of a job (GUA-01)."""
@@ -713,10 +721,7 @@ class ResourceTable:
             found.append((index, True))
 
         def over_all(name: str, amount: int, reason: str, short: Pending) -> None:
-            if name not in self._pool_index:
-                pool = self._add_pool(name, amount, self._mask(None), reason, short)
-                self._pool_index[name] = [pool]
-            found.append((self._pool_index[name][0], False))
+            found.append((self._pool_of_all(name, amount, reason, short), False))
 
         name, user = queue.name, job.user
         if self._user_slots is not None:
@@ -795,6 +800,13 @@ class ResourceTable:
         everywhere = bool((capacity >= 0).all())
         self.host_resources.append(HostResource(name, capacity, reason, short, subject, everywhere))
         return self._host_index[name]
+
+    def _pool_of_all(self, name: str, capacity: float, reason: str, short: Pending) -> int:
+        """Return the index of a pool of all hosts, which joins the table when first needed."""
+        if name not in self._pool_index:
+            pool = self._add_pool(name, capacity, self._mask(None), reason, short)
+            self._pool_index[name] = [pool]
+        return self._pool_index[name][0]
 
     def _add_pool(
         self,

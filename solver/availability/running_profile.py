@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,33 +26,9 @@ from .resources import (
     BoolArray,
     FloatArray,
     IntArray,
-    Per,
     ResourceTable,
 )
-from .usage import FOREVER, OFF, RunningUsage, Usage
-
-
-@dataclass(slots=True)
-class HeldPart:
-    """Use of one host resource (hosts, times: [k]) or of one pool (times: [1]) by a job."""
-
-    #: Whether the part is of a pool, not of hosts.
-    pool: bool
-    #: Index of the resource or pool.
-    index: int
-    hosts: IntArray
-    times: FloatArray
-    #: Amounts over the life of the job.
-    reservation: Reservation
-    #: Amount of `reservation` in use now, counted `times` times.
-    amount: float
-
-    @property
-    def falls(self) -> bool:
-        """Return whether the amount changes while the job runs."""
-        phases = self.reservation.phases
-        return len(phases) > 1 or phases[0].end is not None
-
+from .usage import FOREVER, OFF, HeldPart, RunningUsage, Usage, parts_of
 
 #: Number of starts after which the known candidates with free slots are examined again.
 _STARTS_BETWEEN = 32
@@ -68,7 +44,7 @@ class FreeNow:
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
         #: All hosts, in their order.
-        self.every = np.arange(len(table.host_resources[SLOTS].capacity))
+        self.every = np.arange(table.hosts)
         #: Candidates that may have a free slot, by identity of the candidate array: the array, the
         #: candidates, and the number of starts until they are examined again.
         self._open: dict[int, tuple[IntArray, IntArray, int]] = {}
@@ -125,19 +101,10 @@ class FreeNow:
         twin._pools = list(self._pools)
         return twin
 
-    def take(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        *,
-        elapsed: int = 0,
-        whole_hosts: Iterable[int] = (),
-    ) -> list[HeldPart]:
+    def take(self, parts: Iterable[HeldPart], elapsed: int = 0) -> None:
         """Set the use of a job `elapsed` seconds after its start; release the difference."""
-        parts = list(parts_of(self.table, alternative, allocation, whole_hosts))
         for part in parts:
             self.change(part, part.reservation.at(elapsed))
-        return parts
 
     def take_from_pool(self, index: int, amount: float) -> None:
         """Take an amount of a pool that is never released."""
@@ -294,42 +261,6 @@ def _settled(reservation: Reservation, elapsed: int) -> bool:
     return elapsed >= (last.start if last.end is None else last.end)
 
 
-def parts_of(
-    table: ResourceTable,
-    alternative: Alternative,
-    allocation: Allocation,
-    whole_hosts: Iterable[int] = (),
-) -> Iterator[HeldPart]:
-    """Yield the uses of one term of a job, with nothing in use yet."""
-    hosts = np.fromiter(allocation, np.int64, len(allocation))
-    slots = np.fromiter(allocation.values(), float, len(allocation))
-    ones = np.ones(len(hosts))
-    for use in alternative.host_uses:
-        if use.per is Per.JOB:
-            yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
-            continue
-        times = slots if use.per is Per.SLOT else ones
-        if use.per is Per.WHOLE:
-            times = table.host_resources[use.index].capacity[hosts]
-        yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
-    whole = np.array(sorted(whole_hosts), dtype=np.int64)
-    for use in alternative.host_uses if whole.size else ():
-        if use.index not in table.slot_indices:
-            continue
-        capacity = table.host_resources[use.index].capacity
-        if use.per is Per.WHOLE:
-            other = np.setdiff1d(whole, hosts)
-            yield HeldPart(False, use.index, other, capacity[other], use.reservation, 0.0)
-        else:
-            own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
-            yield HeldPart(False, use.index, whole, capacity[whole] - own, use.reservation, 0.0)
-    for use in alternative.pool_uses:
-        inside = slots[table.pools[use.index].mask[hosts]]
-        if inside.size:
-            count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
-            yield HeldPart(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
-
-
 class Residual:
     """The present as one job sees it: an availability that knows one instant, now."""
 
@@ -339,7 +270,7 @@ class Residual:
         #: Reservations of other jobs.
         self.held = held
         self.table = free_now.table
-        self.hosts = len(free_now.table.instance.cluster.hosts)
+        self.hosts = self.table.hosts
         self.later_starts: tuple[int, ...] = ()
         #: Hosts closed to this job now, [H], None if all are open.
         self.closed: BoolArray | None = None
@@ -436,18 +367,10 @@ class Residual:
         twin.closed, twin.blocked, twin.loans = self.closed, self.blocked, self.loans
         return twin
 
-    def allocate(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        start: int,
-        finish: int | None,
-        *,
-        whole_hosts: Iterable[int] = (),
-    ) -> None:
+    def allocate(self, parts: Iterable[HeldPart], start: int, finish: int | None) -> None:
         """Take what a term uses now; only a start now is possible."""
         self._at(start)
-        self.free_now.take(alternative, allocation, whole_hosts=whole_hosts)
+        self.free_now.take(parts)
 
 
 #: Whole and partial terms of one job: uses, allocation, and hosts it has to itself (cu[excl]).
@@ -515,9 +438,6 @@ class FinishTimes:
 class RunningProfile(Profile):
     """Running jobs by number: current use, and the expected finish of each."""
 
-    #: Its rows are in arrays anyway.
-    many_hosts = 1
-
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
         #: Free resources now, exact to the second; `now` is its instant.
@@ -547,23 +467,18 @@ class RunningProfile(Profile):
 
         loads: its reservations of load indices.
         """
-        parts: list[HeldPart] = []
-        for alternative, allocation, whole_hosts in holds:
-            parts += self.free_now.take(
-                alternative, allocation, elapsed=self.now - start, whole_hosts=whole_hosts
-            )
-        self.parts[job] = parts
+        parts = self.parts[job] = [part for hold in holds for part in parts_of(self.table, *hold)]
+        self.free_now.take(parts, self.now - start)
         self.falls.watch(job, start, self.now, parts, loads)
-        self._enter(job, holds, start, finish)
+        self._enter(job, start, finish)
 
     def list_parts(self, job: int, holds: Sequence[Hold]) -> None:
         """Store the parts of a job whose rows were entered in bulk; they are constant until its
         end.
         """
-        parts = [part for hold in holds for part in parts_of(self.table, *hold)]
-        for part in parts:
+        self.parts[job] = [part for hold in holds for part in parts_of(self.table, *hold)]
+        for part in self.parts[job]:
             part.amount = part.reservation.at(0)
-        self.parts[job] = parts
 
     def restore(
         self,
@@ -578,29 +493,22 @@ class RunningProfile(Profile):
 
         finish: FOREVER if unknown, None if no profile counts the job.
         """
-        parts: list[HeldPart] = []
-        for alternative, allocation, whole_hosts in holds:
-            parts += parts_of(self.table, alternative, allocation, whole_hosts)
+        parts = self.parts[job] = [part for hold in holds for part in parts_of(self.table, *hold)]
         for part, amount in zip(parts, amounts, strict=True):
             part.amount = amount
-        self.parts[job] = parts
         self.falls.watch(job, start, self.now, parts, loads)
         if finish is not None:
-            self._enter(job, holds, start, None if finish >= FOREVER else finish)
+            self._enter(job, start, finish)
 
-    def moved(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
+    def moved(self, job: int, start: int, finish: int | None) -> None:
         """Set another expected end of a job (None: unknown)."""
         self._leave(job)
-        self._enter(job, holds, start, finish)
+        self._enter(job, start, finish)
 
     def preempted(self, job: int) -> None:
         """Release the slots of a preempted job; other resources stay in use."""
-        self._set_slots(job, 0.0)
+        self.set_slots(job, 0.0)
         self._leave(job)
-
-    def takes_slots(self, job: int) -> None:
-        """Take the slots of a job that resumes after a preemption."""
-        self._set_slots(job, 1.0)
 
     def ended(self, *jobs: int) -> None:
         """Remove finished jobs; the rows of a job entered in bulk determine its current use."""
@@ -641,7 +549,8 @@ class RunningProfile(Profile):
                     found[host] = found.get(host, 0) + int(times)
         return found
 
-    def _set_slots(self, job: int, amount: float) -> None:
+    def set_slots(self, job: int, amount: float) -> None:
+        """Set the slots that a job uses of each of its own: 1, or 0 while it is preempted."""
         for part in self.parts.get(job, ()):
             if not part.pool and self.table.is_slots(part.index):
                 self.free_now.change(part, amount)
@@ -653,11 +562,12 @@ class RunningProfile(Profile):
         for index, usage in self._pool_usage.items():
             self.free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
 
-    def _enter(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
+    def _enter(self, job: int, start: int, finish: int | None) -> None:
         self._owner = job
-        for alternative, allocation, whole_hosts in holds:
-            self.allocate(alternative, allocation, start, finish, whole_hosts=whole_hosts)
-        self.finish.put(job, FOREVER if finish is None else finish)
+        end = FOREVER if finish is None else finish
+        for part in self.parts[job]:
+            self.hold(part, start, end)
+        self.finish.put(job, end)
 
     def enter_rows(
         self,
@@ -745,13 +655,15 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
 
-    def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (finish, host, slots) of the running jobs with a known end, by rising finish."""
-        return self._ascending(SLOTS)
+    def by_finish(self, index: int = SLOTS) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (finish, host, amount) of the running jobs with a known end, by rising finish.
 
-    def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return slots_by_finish without jobs in advance reservations."""
-        return self._ascending(self.table.unreserved)
+        index: of a host resource.
+        """
+        usage = self._host_usage.get(index)
+        if usage is None:
+            return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return _running(usage).by_finish()
 
     def when_freed(self, index: int, host: int, amount: float, now: int) -> int | None:
         """Return the first instant by which an amount of a host resource was released since now.
@@ -773,12 +685,6 @@ class RunningProfile(Profile):
         at = bisect.bisect_left(times, amount, key=freed)
         return times[at] if at < len(times) else None
 
-    def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
-        usage = self._host_usage.get(index)
-        if usage is None:
-            return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return _running(usage).by_finish()
-
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)
         if usage is None:
@@ -794,9 +700,6 @@ class RunningProfile(Profile):
         assert isinstance(usage, RunningUsage)
         usage.owner = self._owner
         return usage
-
-    def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
-        """Do nothing: the instants are read from the rows when a copy is made."""
 
 
 def _running(usage: Usage) -> RunningUsage:

@@ -9,16 +9,94 @@ on it: these are few, even with many instants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...model.reservation import DECAY_STEP
-from .resources import BoolArray, FloatArray, IntArray, Use
+from ...model.reservation import DECAY_STEP, Reservation
+from .resources import (
+    Allocation,
+    Alternative,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Per,
+    ResourceTable,
+)
 
 #: The finish of a job whose end is unknown: later than any instant.
 FOREVER = 1 << 60
+
+
+@dataclass(slots=True)
+class HeldPart:
+    """Use of one host resource (hosts, times: [k]) or of one pool ([1], host 0) by a job."""
+
+    #: Whether the part is of a pool, not of hosts.
+    pool: bool
+    #: Index of the resource or pool.
+    index: int
+    hosts: IntArray
+    times: FloatArray
+    #: Amounts over the life of the job.
+    reservation: Reservation
+    #: Amount of `reservation` in use now, counted `times` times.
+    amount: float
+
+    @property
+    def falls(self) -> bool:
+        """Return whether the amount changes while the job runs."""
+        phases = self.reservation.phases
+        return len(phases) > 1 or phases[0].end is not None
+
+
+def parts_of(
+    table: ResourceTable,
+    alternative: Alternative,
+    allocation: Allocation,
+    whole_hosts: Iterable[int] = (),
+) -> Iterator[HeldPart]:
+    """Yield the uses of one term of a job, with nothing in use yet.
+
+    whole_hosts: hosts that the job shares with no other, its own too (cu[excl]).
+    """
+    hosts = np.fromiter(allocation, np.int64, len(allocation))
+    slots = np.fromiter(allocation.values(), float, len(allocation))
+    ones = np.ones(len(hosts))
+    for use in alternative.host_uses:
+        if use.per is Per.JOB:
+            yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
+            continue
+        times = slots if use.per is Per.SLOT else ones
+        if use.per is Per.WHOLE:
+            times = table.host_resources[use.index].capacity[hosts]
+        yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
+    whole = np.array(sorted(whole_hosts), dtype=np.int64)
+    for use in alternative.host_uses if whole.size else ():
+        if use.index in table.slot_indices:
+            # The rest of the hosts, beyond the job's own use.
+            rest = table.host_resources[use.index].capacity.copy()
+            rest[hosts] -= rest[hosts] if use.per is Per.WHOLE else slots
+            other = whole[rest[whole] > 0]
+            yield HeldPart(False, use.index, other, rest[other], use.reservation, 0.0)
+    for use in alternative.pool_uses:
+        inside = slots[table.pools[use.index].mask[hosts]]
+        if inside.size:
+            count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
+            yield HeldPart(True, use.index, _FIRST_PLACE, np.array([count]), use.reservation, 0.0)
+
+
+#: The only position of a pool.
+_FIRST_PLACE: IntArray = np.zeros(1, dtype=np.int64)
+
+
+def constant_amount(reservation: Reservation) -> float | None:
+    """Return the reserved amount if it is constant during the run, None if it changes."""
+    phases = reservation.phases
+    constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
+    return phases[0].amount if constant else None
 
 
 class Row(NamedTuple):
@@ -248,7 +326,6 @@ class Usage:
 
     __slots__ = (
         "_added",
-        "_at_points",
         "_base",
         "_known",
         "_new_blocks",
@@ -258,6 +335,9 @@ class Usage:
         "size",
     )
 
+    #: Number of hosts from which a use is stored in arrays, not row by row.
+    many_hosts = 8
+
     def __init__(self, size: int) -> None:
         self.size = size
         #: Rows that are not in the arrays yet.
@@ -265,16 +345,25 @@ class Usage:
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
-        #: Totals at instants that many windows contain.
-        self._at_points: dict[int, FloatArray] = {}
         #: Beginnings and rows that the rises lack; the rises are completed on demand.
         self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
         self._rises: Rises | None = None
 
-    def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
+    def add_part(self, part: HeldPart, start: int, finish: int) -> None:
+        """Add what one job uses from start to finish."""
+        amount = constant_amount(part.reservation)
+        if amount is not None and len(part.hosts) >= self.many_hosts and start < finish:
+            self.add_constant(part.hosts, start, finish, part.times * amount)
+            return
+        for where, times in zip(part.hosts.tolist(), part.times.tolist(), strict=True):
+            self.add(where, start, finish, part.reservation, times)
+
+    def add(
+        self, where: int, start: int, finish: int, reservation: Reservation, times: float
+    ) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
-        for phase in use.reservation.phases:
+        for phase in reservation.phases:
             begin = start + phase.start
             full_end = finish if phase.end is None else start + phase.end
             end = min(finish, full_end)
@@ -297,7 +386,6 @@ class Usage:
 
     def _append_block(self, block: Block) -> None:
         self._added.append(block)
-        self._at_points = {}
         self._new_blocks.append((block.where, block.begin))
         if self._rises is not None:
             self._uncounted.append(block)
@@ -314,7 +402,7 @@ class Usage:
     def freeze(self) -> None:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
-        self._added, self._known, self._at_points = [], {}, {}
+        self._added, self._known = [], {}
 
     def at(self, time: int) -> FloatArray:
         """Return the amount in use at `time`, [size]; callers must not change it."""
@@ -336,17 +424,7 @@ class Usage:
             self._risen(since).raise_to(found, points[0], points[-1])
         else:
             for point in points[1:]:
-                found = np.maximum(found, self._at_point(point))
-        return found
-
-    def _at_point(self, time: int) -> FloatArray:
-        """Return the amount in use at an instant of many windows; cached."""
-        self._later()
-        found = self._at_points.get(time)
-        if found is None:
-            if len(self._at_points) * self.size > MAX_KNOWN:
-                self._at_points.clear()
-            found = self._at_points[time] = self.at(time)
+                found = np.maximum(found, self.at(point))
         return found
 
     def precompute(self, since: int) -> None:
@@ -451,6 +529,7 @@ class RunningUsage(Usage):
         "_rows_of",
         "owner",
     )
+    many_hosts = 1
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -471,9 +550,11 @@ class RunningUsage(Usage):
         #: The active rows as arrays, None after a change.
         self._ascending: Block | None = None
 
-    def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
+    def add(
+        self, where: int, start: int, finish: int, reservation: Reservation, times: float
+    ) -> None:
         """Add the phases of one use for the current owner."""
-        super().add(where, start, finish, use, times)
+        super().add(where, start, finish, reservation, times)
         for row in self.recent:
             self._append(row)
             if row.end != finish:
@@ -700,10 +781,6 @@ class RunningUsage(Usage):
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""
         return self.by_end().at(time, self.size)
-
-    def _at_point(self, time: int) -> FloatArray:
-        """Return the amount in use at an instant; not cached, because rows come and go."""
-        return self.at(time)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """Return a usage that starts from the current rows."""

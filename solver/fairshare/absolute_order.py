@@ -22,8 +22,7 @@ from ...model.shares import ApsGroup, aps_groups
 from ..availability.resources import Per
 from ..resolve import Resolver, requirement_parts
 from .accounts import Account, ShareTree, significant
-from .queue_order import queue_key
-from .waiting_jobs import QueueTraversal, Rank
+from .waiting_jobs import QueueTraversal, Rank, queue_key
 
 
 @dataclass(frozen=True, slots=True)

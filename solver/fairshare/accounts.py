@@ -368,6 +368,10 @@ class Account:
             yield from child.walk()
 
 
+#: Meters and counts of an account, in the order of a checkpoint.
+_METERS, _COUNTS = ("cpu", "run", "history", "rest"), ("jobs", "slots", "reserved", "memory")
+
+
 class ShareTree:
     """The accounts of one policy and the rules by which they are counted."""
 
@@ -473,14 +477,8 @@ class ShareTree:
         """Return the counters of every account as plain data, by path."""
         return {
             "/".join(account.path): {
-                "cpu": account.cpu.state(),
-                "run": account.run.state(),
-                "history": account.history.state(),
-                "rest": account.rest.state(),
-                "jobs": account.jobs,
-                "slots": account.slots,
-                "reserved": account.reserved,
-                "memory": account.memory,
+                **{name: getattr(account, name).state() for name in _METERS},
+                **{name: getattr(account, name) for name in _COUNTS},
             }
             for account in self.root.walk()
         }
@@ -489,14 +487,10 @@ class ShareTree:
         """Take over the counters that :meth:`to_state` gave."""
         for path, counters in state.items():
             account = self.account(tuple(path.split("/")) if path else ())
-            account.cpu = Meter.of(counters["cpu"])
-            account.run = Meter.of(counters["run"])
-            account.history = Meter.of(counters["history"])
-            account.rest = Meter.of(counters["rest"])
-            account.jobs = counters["jobs"]
-            account.slots = counters["slots"]
-            account.reserved = counters["reserved"]
-            account.memory = counters["memory"]
+            for name in _METERS:
+                setattr(account, name, Meter.of(counters[name]))
+            for name in _COUNTS:
+                setattr(account, name, counters[name])
 
 
 def _accounts(node: ShareNode, parent: Account | None) -> Account:

@@ -59,6 +59,7 @@ class AssociationUse:
         self._changed: set[int] = set()
         #: Parts that the priorities of the instance contain.
         self._given = self._parts
+        self._billing = Billing(instance)
 
     def association(self, job: Job) -> int | None:
         """Return the number of the association of a job, None if it has none."""
@@ -88,10 +89,10 @@ class AssociationUse:
         number = None if job.has_fixed_priority else self.association(job)
         return 0 if number is None else self._parts[number] - self._given[number]
 
-    def started(self, job: Job, rate: float, now: int) -> None:
-        """Record that a job begins to use billed TRES of this rate."""
+    def started(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
+        """Record that a job starts on these slots with this many MB."""
         self.advance(now)
-        number = self.association(job)
+        number, rate = self.association(job), self._billing.rate(job, allocation, memory)
         if number is not None and rate:
             self._charges[job.id] = BilledJob(number, rate, now)
 
@@ -102,13 +103,14 @@ class AssociationUse:
         if charge is not None and self.rule.counts_ends:
             self._add(charge, charge.rate * self._decayed(charge, now))
 
-    def resized(self, job: str, rate: float, now: int) -> None:
-        """Record that a running job uses billed TRES of another rate."""
+    def resized(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
+        """Set the slots of a running job."""
         self.advance(now)
-        charge = self._charges.get(job)
+        charge = self._charges.get(job.id)
         if charge is not None:
             self._add(charge, charge.rate * self._decayed(charge, now))
-            self._charges[job] = replace(charge, rate=rate, since=now)
+            rate = self._billing.rate(job, allocation, memory)
+            self._charges[job.id] = replace(charge, rate=rate, since=now)
 
     def _decayed(self, charge: BilledJob, now: int) -> float:
         """Return the seconds since the last computation that count, decayed as a whole."""
@@ -235,7 +237,6 @@ class JobPriorities:
         self._params = instance.params
         #: Usage of associations, None if fairshare does not move priorities.
         self.use = association_use(instance)
-        self._billing = Billing(instance) if self.use else None
         #: Jobs whose dependency has been satisfied in the simulation, as jobs that begin then.
         self._eligible: dict[str, Job] = {}
 
@@ -267,21 +268,6 @@ class JobPriorities:
         if self._params.scheduler.is_multifactor and job.dependency:
             begin = time if job.begin is None else max(time, job.begin)
             self._eligible[job.id] = replace(job, begin=begin)
-
-    def started(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
-        """Record that a job starts on these slots with this many MB."""
-        if self.use is not None and self._billing is not None:
-            self.use.started(job, self._billing.rate(job, allocation, memory), now)
-
-    def finished(self, job: str, now: int) -> None:
-        """Record that a running job ends."""
-        if self.use is not None:
-            self.use.finished(job, now)
-
-    def resized(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
-        """Set the slots of a running job."""
-        if self.use is not None and self._billing is not None:
-            self.use.resized(job.id, self._billing.rate(job, allocation, memory), now)
 
 
 class Billing:

@@ -47,13 +47,12 @@ from ...model.cluster import NamedHosts
 from ...model.instance import Instance, ShareUsage
 from ...model.job import Job
 from ...model.shares import Groups, partition_hosts, pools, queue_host_names, queue_sets, share_tree
-from ..availability.running_profile import parts_of
+from ..availability.usage import parts_of
 from ..resolve import Resolver
 from .absolute_order import AbsoluteTraversal, absolute_orders
 from .accounts import Account, Factors, ShareTree, load_adjustment
 from .association_use import JobPriorities, billing_weights
 from .ledger import Ledger
-from .queue_order import UNKNOWN, JobKind, SkipFilter
 from .stages import (
     LeftOverStage,
     Offer,
@@ -67,7 +66,16 @@ from .stages import (
     stage_plan,
     surplus,
 )
-from .waiting_jobs import QueueTraversal, Rank, Traversal, TreeTraversal, WaitingJobs
+from .waiting_jobs import (
+    UNKNOWN,
+    JobKind,
+    QueueTraversal,
+    Rank,
+    SkipFilter,
+    Traversal,
+    TreeTraversal,
+    WaitingJobs,
+)
 
 
 def held_memory(instance: Instance) -> dict[str, float]:
@@ -405,7 +413,8 @@ class DispatchOrder:
         """
         before = self.ledger.charged(job.id)
         self.ledger.started(job, allocation, now, self._turns.under.get(job.id, {}), memory)
-        self.priorities.started(job, allocation, now, memory)
+        if self.priorities.use is not None:
+            self.priorities.use.started(job, allocation, now, memory)
         self._pool_change(job.queue, allocation, now)
         self._answered(job)
         self.queued.leave(job.id)
@@ -428,7 +437,8 @@ class DispatchOrder:
         else:
             self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.ended(job, now, cpu_time)
-        self.priorities.finished(job, now)
+        if self.priorities.use is not None:
+            self.priorities.use.finished(job, now)
         self._weigh(job, before)
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
@@ -436,7 +446,8 @@ class DispatchOrder:
         entry = self.ledger.entries[job]
         self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.resized(job, allocation, now)
-        self.priorities.resized(entry.job, allocation, now, entry.memory)
+        if self.priorities.use is not None:
+            self.priorities.use.resized(entry.job, allocation, now, entry.memory)
         self._pool_change(entry.job.queue, allocation, now)
         self._weigh(job)
 

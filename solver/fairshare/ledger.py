@@ -251,22 +251,26 @@ class Ledger:
         self, job: Job, allocation: Mapping[str, int], under: Under
     ) -> list[tuple[ShareTree, Account, int]]:
         """Return each policy that counts the job, with the account and the slots counted."""
-        counts: dict[str, int] = {}
-        if job.queue in self.tree_of_queue:
-            counts[self.tree_of_queue[job.queue]] = sum(allocation.values())
-        for host, slots in allocation.items():
-            if host in self.tree_of_host:
-                name = self.tree_of_host[host]
-                counts[name] = counts.get(name, 0) + slots
         found = []
-        for name, slots in counts.items():
-            tree = self.trees[name]
+        for tree, slots in self.counted(job.queue, allocation):
+            name = tree.name
             accounts = (under[name],) if name in under else tree.accounts(job.user, job.group)
             # A job may run here from before the policy gave its user a share; no account is
             # charged.
             if accounts:
                 found.append((tree, accounts[0], slots))
         return found
+
+    def counted(self, queue: str, allocation: Mapping[str, int]) -> list[tuple[ShareTree, int]]:
+        """Return each policy that counts a job of a queue, with the slots counted."""
+        counts: dict[str, int] = {}
+        if queue in self.tree_of_queue:
+            counts[self.tree_of_queue[queue]] = sum(allocation.values())
+        for host, slots in allocation.items():
+            if host in self.tree_of_host:
+                name = self.tree_of_host[host]
+                counts[name] = counts.get(name, 0) + slots
+        return [(self.trees[name], slots) for name, slots in counts.items()]
 
     def _settle(self, entry: Entry, allocation: Mapping[str, int], now: int, under: Under) -> None:
         """Count a job's slots as `allocation` has them, and let its meters run accordingly."""

@@ -21,7 +21,7 @@ from ...model.sources.finished_jobs import FinishedJob
 from ...model.sources.lsf_state.bqueues import PrintedAccount
 from .accounts import Account, Consumption, ShareTree, dynamic_priority, significant
 from .dispatch_order import DispatchOrder, order_policy
-from .dispatch_policy import DispatchPolicy, FirstCome
+from .priority_order import DispatchPolicy, FirstCome
 from .stages import account_path
 
 
@@ -282,8 +282,6 @@ class PastUsage:
         #: Number of finished jobs that had an account.
         self.counted = 0
         self.order: DispatchOrder = order_policy(replace(instance, share_usage=(), pool_usage=()))
-        self._policy_of = self.order.ledger.tree_of_queue
-        self._partition_of = self.order.ledger.tree_of_host
         self._running = {item.job.id for item in instance.running}
         self._cpu: dict[tuple[str, Account], float] = {}
         self._run: dict[tuple[str, Account], float] = {}
@@ -302,7 +300,7 @@ class PastUsage:
                 self._slots[job.queue] = self._slots.get(job.queue, 0.0) + more
         total = sum(job.hosts.values())
         counted = False
-        for tree, slots in self._parts(job, total):
+        for tree, slots in self.order.ledger.counted(job.queue, job.hosts):
             account = _account(tree, job)
             if account is None:
                 continue
@@ -317,17 +315,6 @@ class PastUsage:
             run = weight * length * math.exp(-tree.decay * (now - end))
             self._run[key] = self._run.get(key, 0.0) + run
         self.counted += counted
-
-    def _parts(self, job: FinishedJob, total: int) -> Iterable[tuple[ShareTree, int]]:
-        """Return each policy that counts the job, with the slots counted."""
-        found: dict[str, int] = {}
-        if job.queue in self._policy_of:
-            found[self._policy_of[job.queue]] = total
-        for host, slots in job.hosts.items():
-            if host in self._partition_of:
-                name = self._partition_of[host]
-                found[name] = found.get(name, 0) + slots
-        return [(self.order.trees[name], slots) for name, slots in found.items()]
 
     def instance_with_usage(self) -> Instance:
         """Return the instance with past usage, including that of running jobs, as LSF prints it."""

@@ -28,22 +28,16 @@ from ...model.workload import Ints, Workload
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
-from ..fairshare.queue_order import has_policy
+from ..fairshare.waiting_jobs import has_policy
 from ..replay import Policy, engine_of, policy_name, replay
 from ..resolve import Resolver
 from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler.checkpoints import Entered
-from ..scheduler.events import Settings
+from ..scheduler.cycle import backfilled_slots_by_job, held_hosts
+from ..scheduler.events import GREEDY, Settings
 from ..scheduler.job_state import ShapeTable
 from ..scheduler.methods import settings_for
-from ..scheduler.records import (
-    JobRecord,
-    Simulation,
-    backfilled_slots_by_job,
-    held_hosts,
-    may_remember,
-)
-from ..scheduler.reserving import Greedy
+from ..scheduler.records import JobRecord, Simulation
 from ..scheduler.simulation import Session
 from ..scheduler.world import World
 from .arrivals import (
@@ -232,7 +226,7 @@ def hosts_world(
         np.flatnonzero(jobs.elapsed < 0),
         settings,
         ArrivalProperties.of(instance, history, here),
-        every_cycle=reserves and settings.reservation == Greedy.name,
+        every_cycle=reserves and settings.reservation == GREEDY,
     )
 
 
@@ -253,7 +247,8 @@ class PastMemory:
     def note(self, session: Session) -> None:
         """Record the state of the simulation after its last cycle."""
         world = session.world
-        held = held_hosts(may_remember(session.cycle.state), world.names)
+        pending, timers = world.pending, session.cycle.reservation_timers
+        held = held_hosts((pending[job] for job in sorted(timers) if job in pending), world.names)
         borrowed = backfilled_slots_by_job(world)
         if not self._known or (held, borrowed) != self._known[-1]:
             before = self._known[-1] if self._known else ((), ())

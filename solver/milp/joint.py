@@ -22,9 +22,8 @@ from ..availability.demand import Demand, known_kills, with_eligible_time
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
 from ..optimal.backends import ModelSizeLimit, PairWeight
-from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
-from ..optimal.first_fit import plan_first_fit
+from ..optimal.first_fit import LIMIT, Jointly, completed, plan_first_fit
 from ..optimal.lexicographic import warm_starts
 from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for

@@ -27,7 +27,7 @@ from ..availability.demand import Availability, Demand, TermDemand, UnitDemand, 
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, Alternative, IntArray, Per, Use
 from ..budget import Budget
-from ..optimal.completion import SECONDS, TermsTogether
+from ..optimal.first_fit import SECONDS, TermsTogether
 from ..placement.earliest import Start
 from ..precedence import After, Event, Known, Several
 

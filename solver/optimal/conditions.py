@@ -17,6 +17,7 @@ from ...model.plan import Plan
 from ..availability.demand import Demand, TermDemand, with_eligible_time
 from ..availability.profile import Profile
 from ..availability.resources import Alternative, Per, Use, flat
+from ..availability.usage import parts_of
 from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
 from ..placement.holding import may_grow
@@ -211,13 +212,15 @@ def _take_everywhere(profile: Profile, demand: Demand) -> None:
             used = {int(term.unit.unit_of[host]) for host in hosts}
             whole = {host for host, unit in enumerate(term.unit.unit_of) if int(unit) in used}
         everywhere = dict.fromkeys(hosts, term.max_slots)
-        profile.allocate(uses, everywhere, profile.now, None, whole_hosts=whole)
+        parts = parts_of(profile.table, uses, everywhere, whole)
+        profile.allocate(parts, profile.now, None)
         for use in _most(term, pools=True):
             inside = [host for host in hosts if profile.table.pools[use.index].mask[host]]
             place = dict.fromkeys(inside[: term.max_slots], 1)
             if use.per is not Per.HOST:
                 place = dict.fromkeys(inside[:1], term.max_slots)
-            profile.allocate(Alternative((), (use,)), place, profile.now, None)
+            parts = parts_of(profile.table, Alternative((), (use,)), place)
+            profile.allocate(parts, profile.now, None)
 
 
 def _most(term: TermDemand, *, pools: bool) -> list[Use]:

@@ -23,8 +23,8 @@ from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
-from .completion import Jointly, completed
 from .costs import DIGITS, Costs
+from .first_fit import Jointly, completed
 from .lexicographic import warm_starts
 from .order_search import Extent, Starts, area, decode_within, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, is_whole_pool, pools_of, solve_as_pool

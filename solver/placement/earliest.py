@@ -19,8 +19,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..availability.demand import Availability, Demand, TermCapacity, TermDemand
-from ..availability.profile import SLACK, Profile, constant_amount
-from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, Use, flat
+from ..availability.profile import SLACK, Profile
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Alternative,
+    Per,
+    Pool,
+    Use,
+    combined,
+    flat,
+)
+from ..availability.usage import constant_amount, parts_of
 from . import fits_at_all, place_least
 from .supply import busy_units
 
@@ -150,7 +160,7 @@ def _by_slots(demand: Demand) -> bool:
 def _takes_slots(alternative: Alternative) -> bool:
     for use in alternative.host_uses:
         if use.index == SLOTS and use.per in (Per.SLOT, Per.WHOLE):
-            held = constant_amount(use)
+            held = constant_amount(use.reservation)
             return held is not None and held >= 1
     return False
 
@@ -174,13 +184,7 @@ class Start:
     @property
     def allocation(self) -> Allocation:
         """Return slots by host index for all terms, in allocation order."""
-        if len(self.terms) == 1:
-            return dict(self.terms[0])
-        total: Allocation = {}
-        for term in self.terms:
-            for host, slots in term.items():
-                total[host] = total.get(host, 0) + slots
-        return total
+        return combined(self.terms)
 
     def finish(self, demand: Demand) -> int | None:
         """Return when the job releases its resources (limit and margin), None if unknown."""
@@ -188,36 +192,12 @@ class Start:
         return None if duration is None else self.time + duration
 
 
-class LastFit:
-    """Capacity at which a job was last found to fit, to avoid a second search."""
-
-    __slots__ = ("alternative", "capacity", "time")
-
-    def __init__(self) -> None:
-        #: Time in seconds.
-        self.time: int | None = None
-        #: Index of the rusage alternative.
-        self.alternative = 0
-        self.capacity: TermCapacity | None = None
-
-    def keep(self, time: int, alternative: int, capacity: TermCapacity) -> None:
-        """Store the capacity with which the job fits."""
-        self.time, self.alternative, self.capacity = time, alternative, capacity
-
-
-def start_at(
-    availability: Availability, demand: Demand, time: int, found: LastFit | None = None
-) -> Start | None:
+def start_at(availability: Availability, demand: Demand, time: int) -> Start | None:
     """Return a placement of the whole job over its window from `time`, or None.
 
     rusage alternatives are tried in order (RSV-07); the terms of a compound requirement are placed
-    in order, each given the earlier ones (REQ-14). found: from :func:`can_start`.
+    in order, each given the earlier ones (REQ-14).
     """
-    if len(demand.terms) == 1 and found is not None and found.time == time:
-        term, capacity = demand.terms[0], found.capacity
-        assert capacity is not None
-        allocation = _placed_in(availability, term, capacity, time)
-        return None if allocation is None else Start(time, (allocation,), found.alternative)
     if not availability.open_for(demand, time):
         return None
     if len(demand.terms) > 1:
@@ -247,19 +227,12 @@ def _placed(
     time: int,
     before: Mapping[int, int] = EMPTY,
 ) -> Allocation | None:
-    """Return an allocation of one term, or None. before: slots of the earlier terms, by host."""
-    capacity = capacity_beside(availability, demand, term, alternative, time, before)
-    return _placed_in(availability, term, capacity, time)
-
-
-def _placed_in(
-    availability: Availability, term: TermDemand, capacity: TermCapacity, time: int
-) -> Allocation | None:
-    """Return an allocation of one term within a capacity, or None.
+    """Return an allocation of one term, or None. before: slots of the earlier terms, by host.
 
     cu[pref] applies to a start now, by the slots that are free then; a future allocation uses the
     configured order of the units (TBR-13).
     """
+    capacity = capacity_beside(availability, demand, term, alternative, time, before)
     if term.unit is not None and term.unit.pref != "config":
         if time > availability.now:
             term = replace(term, unit=replace(term.unit, pref="config"))
@@ -269,23 +242,18 @@ def _placed_in(
     return place_least(term, capacity)
 
 
-def can_start(
-    availability: Availability, demand: Demand, time: int, found: LastFit | None = None
-) -> bool:
-    """Return whether :func:`start_at` would find a placement, with less work; stored in `found`."""
+def can_start(availability: Availability, demand: Demand, time: int) -> bool:
+    """Return whether :func:`start_at` would find a placement, with less work."""
     if len(demand.terms) > 1:
         return start_at(availability, demand, time) is not None
     if not availability.open_for(demand, time):
         return False
     term = demand.terms[0]
-    for number, alternative in enumerate(term.alternatives):
-        if not alternative.missing:
-            capacity = availability.capacity(demand, term, alternative, time)
-            if fits_at_all(term, capacity):
-                if found is not None:
-                    found.keep(time, number, capacity)
-                return True
-    return False
+    return any(
+        fits_at_all(term, availability.capacity(demand, term, alternative, time))
+        for alternative in term.alternatives
+        if not alternative.missing
+    )
 
 
 def _start_compound(availability: Availability, demand: Demand, time: int) -> Start | None:
@@ -325,7 +293,7 @@ def _in_order(
         if allocation is None:
             return None
         for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
-            scratch.allocate(uses, hosts, time, end)
+            scratch.allocate(parts_of(scratch.table, uses, hosts), time, end)
         placed.append(allocation)
     return tuple(placed)
 
@@ -342,7 +310,7 @@ def still_free(availability: Availability, demand: Demand, start: Start) -> bool
             return False
         for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
             if scratch is not availability:
-                scratch.allocate(uses, hosts, start.time, end)
+                scratch.allocate(parts_of(scratch.table, uses, hosts), start.time, end)
         for host, slots in allocation.items():
             before[host] = before.get(host, 0) + slots
     return True
@@ -377,7 +345,8 @@ def allocate_start(profile: Profile, demand: Demand, start: Start) -> None:
             blocked = {*term.unit.members(allocation)}
         alternative = term.alternatives[start.alternative]
         for uses, hosts in counted_once(alternative, allocation, before, profile.table.pools):
-            profile.allocate(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
+            parts = parts_of(profile.table, uses, hosts, blocked)
+            profile.allocate(parts, start.time, start.finish(demand))
             blocked = set()
         before |= set(allocation)
     profile.accept(demand, start.time, before)
@@ -458,9 +427,8 @@ def _first_start(
     """Return the start at the first feasible instant; availability must only grow over the
     instants.
     """
-    found = LastFit()
-    first = _first_fit(profile, demand, times, hint, found)
-    return None if first is None else start_at(profile, demand, times[first], found)
+    first = _first_fit(profile, demand, times, hint)
+    return None if first is None else start_at(profile, demand, times[first])
 
 
 def _worth_a_look(
@@ -487,9 +455,9 @@ def _worth_a_look(
             run //= 2
 
 
-def _fits(profile: Profile, demand: Demand, time: int, found: LastFit | None = None) -> bool:
+def _fits(profile: Profile, demand: Demand, time: int) -> bool:
     """Return whether a job can start at `time`; a window without enough slots is recorded."""
-    if can_start(profile, demand, time, found):
+    if can_start(profile, demand, time):
         return True
     record_full_window(profile, demand, time)
     return False
@@ -533,9 +501,7 @@ def is_constant(demand: Demand) -> bool:
     )
 
 
-def _first_fit(
-    profile: Profile, demand: Demand, times: list[int], hint: int | None, found: LastFit
-) -> int | None:
+def _first_fit(profile: Profile, demand: Demand, times: list[int], hint: int | None) -> int | None:
     """Return the position of the first feasible instant, by bisection.
 
     Terms placed one after another may fit and no longer fit when more is free: an earlier term
@@ -543,7 +509,7 @@ def _first_fit(
     """
 
     def fits(position: int) -> bool:
-        return _fits(profile, demand, times[position], found)
+        return _fits(profile, demand, times[position])
 
     if len(demand.terms) > 1 and demand.joint_placer is None:
         return next((position for position in range(len(times)) if fits(position)), None)

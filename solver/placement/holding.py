@@ -223,8 +223,6 @@ class ReservationRows:
         self.table = table
         self._hosts: dict[int, RowList] = {}
         self._pools: dict[int, RowList] = {}
-        self._counted: dict[int, tuple[list[int], list[int], list[int]]] = {}
-        self._kept: list[Alternative] = []
 
     def add(
         self,
@@ -243,42 +241,25 @@ class ReservationRows:
         """
         if alternative is None or begin >= end or not (slots or memory):
             return
-        of_hosts, of_pools, of_memory = self._what_counts(alternative)
-        if slots:
-            for index in of_hosts:
-                if limits_only and index == SLOTS:
-                    continue
-                rows = self._hosts.setdefault(index, RowList())
-                rows.extend(slots, begin, end, slots.values())
-            for index in of_pools:
-                mask = self.table.pools[index].mask
-                inside = sum(count for host, count in slots.items() if mask[host])
-                if inside:
-                    rows = self._pools.setdefault(index, RowList())
-                    rows.extend((0,), begin, end, (inside,))
-        if memory:
-            for index in of_memory:
-                rows = self._hosts.setdefault(index, RowList())
-                rows.extend(memory, begin, end, memory.values())
+        for use in alternative.host_uses:
+            amounts: Mapping[int, float] = {}
+            if counts_slots(use):
+                amounts = {} if limits_only and use.index == SLOTS else slots
+            elif self.table.host_resources[use.index].name == "mem":
+                amounts = memory
+            if amounts:
+                rows = self._hosts.setdefault(use.index, RowList())
+                rows.extend(amounts, begin, end, amounts.values())
+        for index in (use.index for use in alternative.pool_uses if counts_slots(use)):
+            mask = self.table.pools[index].mask
+            inside = sum(count for host, count in slots.items() if mask[host])
+            if inside:
+                self._pools.setdefault(index, RowList()).extend((0,), begin, end, (inside,))
 
     def add_slots(self, slots: Mapping[int, int], begin: int, end: int) -> None:
         """Add slots only, over [begin, end)."""
         if slots and begin < end:
             self._hosts.setdefault(SLOTS, RowList()).extend(slots, begin, end, slots.values())
-
-    def _what_counts(self, alternative: Alternative) -> tuple[list[int], list[int], list[int]]:
-        """Return the host resources and pools that count slots, and those that count memory."""
-        found = self._counted.get(id(alternative))
-        if found is None:
-            uses = alternative.host_uses
-            found = self._counted[id(alternative)] = (
-                [use.index for use in uses if counts_slots(use)],
-                [use.index for use in alternative.pool_uses if counts_slots(use)],
-                [use.index for use in uses if self.table.host_resources[use.index].name == "mem"],
-            )
-            # A reference keeps the object alive, so that no other object gets its id.
-            self._kept.append(alternative)
-        return found
 
     def subtract_from(self, profile: Profile) -> None:
         """Subtract the rows from a profile. Their ends are no candidate starts."""

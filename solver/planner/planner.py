@@ -36,7 +36,7 @@ from ...model.modules import with_loaded_modules
 from ...model.objective import ObjectiveName
 from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced
 from ..advice.what_if import StartAnswer, WhatIfPlanner, answer_of_cycle
-from ..fairshare.queue_order import has_policy
+from ..fairshare.waiting_jobs import has_policy
 from ..optimal.alternatives import as_chosen, with_choice
 from ..planning import ESTIMATES, check_margin, plan
 from ..resolve import may_have_choices

@@ -213,8 +213,8 @@ def grounds_of_cycle(cycle: NextCycle) -> PlanContext:
             if start is None:
                 continue
             state = cycle.world.states.get(job.id)
-            shape = cycle.cycle.state.shape(state)
-            backfills = cycle.cycle.state.queues[job.queue].backfill
+            shape = cycle.world.shape(state)
+            backfills = cycle.cycle.queues[job.queue].backfill
             found.append(
                 PlannedPlacement(
                     job.id,

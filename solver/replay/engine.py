@@ -199,7 +199,7 @@ class Engine(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that has changed since the beginning, as plain data."""
-        events, sequence = self.queue.state()
+        events, sequence, _ = self.queue.state()
         return {
             "now": self.now,
             "finished": self.finished,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reserved_periods import ALWAYS
-from ..availability.demand import Accepted, Windows, last_starts
+from ..availability.demand import Accepted, Windows, host_windows, last_starts
 from ..availability.guarantees import GuaranteedUse
 from ..availability.resources import (
     Allocation,
@@ -26,6 +26,7 @@ from ..availability.resources import (
     ResourceTable,
 )
 from ..availability.running_profile import FreeNow
+from ..availability.usage import parts_of
 from ..resolve import Resolver
 
 
@@ -99,7 +100,7 @@ class InitialSituation:
             blocked = self._resolver.blocked_units(item.job, allocation)
             elapsed = self.now - item.start
             for alternative, part in self._resolver.running_uses(item, allocation):
-                found.take(alternative, part, elapsed=elapsed, whole_hosts=blocked)
+                found.take(parts_of(self.table, alternative, part, blocked), elapsed)
         return found
 
     @property
@@ -164,6 +165,12 @@ def add_reserved_load(
             total[hosts] += item.at(elapsed)
 
 
+def thresholds_of(instance: Instance) -> Iterator[Thresholds]:
+    """Yield the load thresholds of all queues and hosts."""
+    yield from (queue.thresholds for queue in instance.queues)
+    yield from (host.thresholds for host in instance.cluster.hosts)
+
+
 class Eligibility:
     """Eligibility of jobs, queues and hosts in one situation, cached until the cycle ends."""
 
@@ -180,10 +187,7 @@ class Eligibility:
             self.load[name] = np.array([host.load.get(name, np.nan) for host in hosts])
         self._queues = {queue.name: queue for queue in instance.queues}
         self._any_intervals = instance.has_accept_interval
-        self._host_windows = [
-            (np.array([host.windows == text for host in hosts]), Windows(text, instance.origin))
-            for text in sorted({host.windows for host in hosts if host.windows})
-        ]
+        self._host_windows = host_windows(instance)
         self._queue_windows = {
             queue.name: [
                 Windows(text, instance.origin)
@@ -194,27 +198,12 @@ class Eligibility:
         }
         #: Whether a window opens or closes anything.
         self.any_windows = bool(self._host_windows) or any(self._queue_windows.values())
-        self._any_thresholds = any(
-            limits.sched or limits.stop
-            for limits in (
-                *(queue.thresholds for queue in instance.queues),
-                *(host.thresholds for host in hosts),
-            )
-        )
-        self._stops = any(
-            limits.stop
-            for limits in (
-                *(queue.thresholds for queue in instance.queues),
-                *(host.thresholds for host in hosts),
-            )
-        )
+        limits = list(thresholds_of(instance))
+        self._any_thresholds = any(item.sched or item.stop for item in limits)
+        #: Whether some loadStop may suspend a running job.
+        self.watches_load = any(item.stop for item in limits)
         self._masks: dict[tuple[str, frozenset[str] | None, bool, bool], BoolArray | None] = {}
         self._inside: dict[frozenset[str], BoolArray] = {}
-
-    @property
-    def watches_load(self) -> bool:
-        """Return whether some loadStop may suspend a running job."""
-        return self._stops
 
     def begin_cycle(self) -> None:
         """Clear the results cached for the last cycle."""
@@ -260,16 +249,12 @@ class Eligibility:
         for own, opening in self._host_windows if windows else ():
             if not opening.is_open(situation.now):
                 mask |= own
-        interval = self.interval(queue) if intervals else 0
+        interval = situation.instance.accept_interval(queue) if intervals else 0
         if interval:
             mask |= situation.now < situation.last_accepted + interval
         if self._any_thresholds:
             mask |= self.beyond(queue.thresholds, situation.now)
         return mask
-
-    def interval(self, queue: Queue) -> int:
-        """Return JOB_ACCEPT_INTERVAL of a queue in seconds."""
-        return self.situation.instance.accept_interval(queue)
 
     def acceptances(self) -> Accepted | None:
         """Return the recent starts by host for a profile; None without JOB_ACCEPT_INTERVAL."""
@@ -353,13 +338,17 @@ class Eligibility:
             reserved = self.situation.reserved_load(name)
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
 
-    def values(self) -> dict[str, FloatArray]:
-        """Return columns for selections and orders at this instant: amounts, slots, load."""
-        situation = self.situation
+    def values(self, *, as_reported: bool = False) -> dict[str, FloatArray]:
+        """Return columns for selections and orders at this instant: amounts, slots, load.
+
+        as_reported: amounts as hosts report them, available without any job.
+        """
+        free_now = self.situation.free_now
+        amount_of = free_now.reported if as_reported else free_now.host
         found = {name: self.available(name) for name in self.load}
-        for index, resource in enumerate(situation.table.host_resources):
+        for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                found[resource.name] = _known(resource, situation.free_now.host(index))
+                found[resource.name] = _known(resource, amount_of(index))
         return found
 
     def why_load(self, queue: str) -> str:
@@ -438,7 +427,8 @@ class Eligibility:
         again.
         """
         found: list[int] = []
-        for interval in {self.interval(queue) for queue in self._queues.values()} - {0}:
+        interval_of = self.situation.instance.accept_interval
+        for interval in set(map(interval_of, self._queues.values())) - {0}:
             ends = self.situation.last_accepted + interval
             ends = ends[ends > now]
             if ends.size:

@@ -41,12 +41,12 @@ from ..availability.guarantees import (
     packages_taken,
     slots_by_host,
 )
-from ..availability.profile import constant_amount
-from ..availability.resources import Alternative, BoolArray, IntArray, Per, Use
-from ..fairshare.queue_order import has_policy
+from ..availability.resources import Alternative, BoolArray, IntArray, Per
+from ..availability.usage import constant_amount
+from ..fairshare.waiting_jobs import has_policy
 from ..precedence import Precedence
 from ..resolve import Resolver
-from .eligibility import preempting_now
+from .eligibility import preempting_now, thresholds_of
 
 #: Omission for jobs with -sla in an instance without service classes.
 UNLISTED = "the guarantees of the service class, if it has any (service_classes; -sla)"
@@ -157,7 +157,7 @@ def _takes_packages(job: Job, pool: GuaranteedPool, resolver: Resolver) -> bool:
     for item in held:
         slot = item.per == "task" or (not item.per and resolver.table.method("mem") is Per.SLOT)
         memory[slot] += item.initial
-        if constant_amount(Use(0, Per.HOST, item)) is None:
+        if constant_amount(item) is None:
             return False
     return packages_taken(pool, slots_by_host(job, asked.span), *memory).exact
 
@@ -312,7 +312,7 @@ def omitted_rule_names(
     asked = [resolver.requirement(job) for job in readable]
     found = [rule.name for rule in OF_THE_INSTANCE if rule.holds(instance)]
     found += [name for name, holds in _OF_REQUIREMENTS if any(map(holds, asked))]
-    limited = frozenset(name for limits in _thresholds(instance) for name in limits.sched)
+    limited = frozenset(name for limits in thresholds_of(instance) for name in limits.sched)
     running = (run.job for run in instance.running)
     if limited and any(resolver.loads_reserved(job) & limited for job in (*running, *readable)):
         found.append(RESERVED_LOADS)
@@ -354,14 +354,9 @@ def _reserves_in_part(instance: Instance) -> bool:
     return len({queue.reserve_cycles is None for queue in instance.queues}) > 1
 
 
-def _thresholds(instance: Instance) -> Iterator[Thresholds]:
-    yield from (queue.thresholds for queue in instance.queues)
-    yield from (host.thresholds for host in instance.cluster.hosts)
-
-
 def _loads(instance: Instance) -> bool:
     reported = any(name in host.load for host in instance.cluster.hosts for name in BUILTIN_AMOUNTS)
-    return reported or any(item.sched or item.stop for item in _thresholds(instance))
+    return reported or any(item.sched or item.stop for item in thresholds_of(instance))
 
 
 def _each_queue(**changes: Any) -> Callable[[Instance], Instance]:
@@ -619,9 +614,7 @@ class Scopes:
             taken, shared = self._takes(job)
             hosts[taken] = True
             pools |= shared
-            hosts[
-                [self.resolver.host_index()[name] for name in self._running_on.get(job.id, ())]
-            ] = True
+            hosts[self._held_by(job)] = True
         return tuple(
             job.id
             for job in jobs

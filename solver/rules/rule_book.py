@@ -32,7 +32,7 @@ from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..placement.supply import suits
 from ..precedence import Precedence
 from ..resolve import Resolver, any_with_alternatives
-from .eligibility import Eligibility, InitialSituation, preempting_now
+from .eligibility import Eligibility, InitialSituation, preempting_now, thresholds_of
 from .omitted import (
     AFTER_OPEN,
     SUSPENDED,
@@ -377,12 +377,9 @@ class RuleBook:
         self._values = self.eligibility.values() if self._loads_matter() else None
 
     def _loads_matter(self) -> bool:
-        hosts = self.instance.cluster.hosts
-        limits = [
-            *(queue.thresholds for queue in self.instance.queues),
-            *(host.thresholds for host in hosts),
-        ]
-        return any(host.load for host in hosts) or any(item.sched or item.stop for item in limits)
+        limits = thresholds_of(self.instance)
+        reported = any(host.load for host in self.instance.cluster.hosts)
+        return reported or any(item.sched or item.stop for item in limits)
 
     def apply(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
         """Return the demands with all rules applied, one after the other."""
@@ -496,7 +493,8 @@ class RuleBook:
         if self._values is None:
             self._values = self.eligibility.values()
         now = self.resolver.with_values(self._values).demand(demand.job)
-        said = self.resolver.with_values(self._reported()).demand(demand.job)
+        reported = self.eligibility.values(as_reported=True)
+        said = self.resolver.with_values(reported).demand(demand.job)
         self._leave_out(
             "selections by free resources, after now", [demand.job.id], may_help=not said.impossible
         )
@@ -508,15 +506,6 @@ class RuleBook:
                 without_hosts(demand, gone), said.impossible or "no host meets its requirement"
             )
         return _closed_until(demand, [(closed, self.situation.now + 1)])
-
-    def _reported(self) -> dict[str, np.ndarray]:
-        """Return the amounts that hosts would have available without any job, as they report."""
-        found = dict(self._values or {})
-        for index, resource in enumerate(self.situation.table.host_resources):
-            if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                amounts = self.situation.free_now.reported(index)
-                found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
-        return found
 
     def _of_reservations(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
         """Yield effects of advance reservations that no plan of starts can express."""

@@ -2,7 +2,7 @@
 (TBR-18).
 
 A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
-limit, no later than the other's estimated start (of LSF's open family: :mod:`.single_precision`).
+limit, no later than the other's estimated start (of LSF's open family: :func:`.backfill_from`).
 On a reservation without an estimate - it waits for a job without a run limit - no job may.
 Backfilled slots still count for both jobs in the limits that count over hosts (queue and user
 totals), but on the hosts only once.
@@ -17,16 +17,15 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.resources import SLOTS, BoolArray, IntArray
-from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
+from ..fairshare.priority_order import FEW_PENDING, FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..placement.holding import full_allocation
 from ..rules.eligibility import preempting_pairs
 from ..rules.omitted import has_loans
-from .cycle_reservations import BackfillRows
+from .cycle_reservations import BackfillRows, backfill_from, backfill_from_each
 from .cycle_state import CycleState
 from .job_state import JobState
-from .single_precision import backfill_from, backfill_from_each
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
@@ -112,7 +111,7 @@ class _FailedBackfills:
         )
         #: Shapes of the jobs with a reservation: what one of them may use, an equal job may not.
         self._holding = np.zeros(cycle.world.requests.kinds, dtype=bool)
-        self._holding[[cycle.shape(item.state).number for item in cycle.reservations]] = True
+        self._holding[[cycle.world.shape(item.state).number for item in cycle.reservations]] = True
 
     def record_failure(self, state: JobState, holders: int) -> None:
         """Record that a job does not fit on this many reservations; equal jobs fail for any run
@@ -121,7 +120,7 @@ class _FailedBackfills:
         world = self._cycle.world
         has_choice = world.requests.alternatives(state.job)
         if not world.instance.advance_reservations and not has_choice:
-            self._failed[self._cycle.shape(state).number] = holders
+            self._failed[self._cycle.world.shape(state).number] = holders
 
     @property
     def rows(self) -> BackfillRows:
@@ -138,7 +137,7 @@ class _FailedBackfills:
         """Whether a job needs more slots than are free, or may be backfilled until `until`."""
         if not self._has_bounds or self._cycle.has_reservation(state):
             return False
-        return self._cycle.shape(state).min_free_slots > self._bound(until)
+        return self._cycle.world.shape(state).min_free_slots > self._bound(until)
 
     def _bound(self, until: int) -> float:
         """Return the slots that a job without a reservation may use until `until`, in total."""
@@ -158,14 +157,14 @@ class _FailedBackfills:
         for offer in order.passed():
             state = cycle.world.states.get(offer.job.id)
             holders = _count_backfillable(cycle, state, self._estimates)
-            more = holders > self._failed[cycle.shape(state).number]
+            more = holders > self._failed[cycle.world.shape(state).number]
             if more and not cycle.ineligibility(state, offer):
                 self.record_failure(state, holders)
 
     def must_skip(self, job: Job) -> bool:
         """Whether a job cannot backfill because an equal job has failed."""
         state = self._cycle.world.states.get(job.id)
-        shape = self._cycle.shape(state)
+        shape = self._cycle.world.shape(state)
         holders = _count_backfillable(self._cycle, state, self._estimates)
         return shape.min_free_slots > self.free or holders <= int(self._failed[shape.number])
 
@@ -261,7 +260,8 @@ def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[
     if held is None:
         return {}
     found: dict[int, int] = {}
-    for host, slots in full_allocation(cycle.shape(state).demand, start, cycle.world.table).items():
+    demand = cycle.world.shape(state).demand
+    for host, slots in full_allocation(demand, start, cycle.world.table).items():
         part = slots - max(0, int(free[host] - held[host]))
         if part > 0:
             found[host] = part

@@ -35,9 +35,9 @@ from ...model.formats.sealed import (
 from ...model.instance import Instance
 from ...model.job import HostRequest, Job, RunningJob
 from ..availability.resources import ResourceTable
-from ..availability.running_profile import HeldPart
+from ..availability.usage import HeldPart
 from ..budget import Budget
-from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from ..fairshare.priority_order import FirstCome, dispatch_policy
 from .events import Settings
 from .job_state import JobState, ReservationTimer, Shape, ShapeTable
 from .simulation import Recorder, Session
@@ -184,7 +184,7 @@ def save(session: Session) -> str:
         "cycles": session.progress.cycles,
         "started": session.progress.started,
         "last_progress": session.progress.last_progress,
-        "events": [*world.events.state(), world.events.gone],
+        "events": world.events.state(),
         "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
         "modified": [_described(job, session) for job in world.states.modified.values()],
         "states": [_state(state, world) for _, state in sorted(world.states.here.items())],

@@ -47,10 +47,9 @@ from ..rules.omitted import (
     setting_of,
 )
 from ..rules.rule_book import StartedNow
-from .events import EFFORT
+from .events import EFFORT, GREEDY, TIME_BASED
 from .job_state import JobState, ShapeTable
 from .methods import looking_ahead, settings_for
-from .reserving import Greedy, TimeBased
 from .simulation import Session
 from .world import World
 
@@ -126,7 +125,7 @@ def started_now(instance: Instance, budget: Budget) -> StartedNow:
     """
     if budget.late():
         return StartedNow()
-    session = loop_session(instance, Greedy.name, None, EFFORT, budget.with_grace())
+    session = loop_session(instance, GREEDY, None, EFFORT, budget.with_grace())
     try:
         session.begin(pending_only=True)
         advanced = session.advance()
@@ -365,7 +364,7 @@ def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
     if not any(item.needs_backfill for item in found) or budget.late():
         return found
     starts = simulated_starts_within(
-        instance, TimeBased.name, jobs=None, budget=budget, attempts=MAX_ATTEMPTS
+        instance, TIME_BASED, jobs=None, budget=budget, attempts=MAX_ATTEMPTS
     )
     if starts is None:
         return found
@@ -403,7 +402,7 @@ class _Loops:
         known: ShapeTable | None = None,
     ) -> _Loops:
         """Return the simulations for the jobs of a plan. names: the rules that the plan omits."""
-        method, top = (method, jobs) if jobs != 0 else (Greedy.name, None)
+        method, top = (method, jobs) if jobs != 0 else (GREEDY, None)
         few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
         return cls(instance, method, top, few, budget, known)
 
@@ -422,10 +421,6 @@ class _Loops:
             known=self.known,
         )
 
-    def with_all(self) -> _Starts | None:
-        """Return the starts with every rule of the instance."""
-        return self.starts(self.instance, self.top)
-
     def without(self, name: str) -> _Starts | None:
         """Return the starts with every rule but one, for each rule that can be disabled."""
         if name == FEW_LOOK_AHEAD:
@@ -441,7 +436,7 @@ def _moving(
     planned: start of each job. blame: if no single rule explains a change, every rule that may be
     its cause is named.
     """
-    starts = loops.with_all()
+    starts = loops.starts(loops.instance, loops.top)
     if starts is None:
         return None
     others = [job for job, start in planned.items() if starts.get(job) != start]
@@ -638,7 +633,7 @@ def _found(
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
     if instance.params.scheduler.plans_nodes:  # its estimate is that of a cycle of its backfill
         told = {}
-    assert method in (Greedy.name, TimeBased.name)
+    assert method in (GREEDY, TIME_BASED)
     return ConfiguredRun(
         starts,
         {job: time for job, (time, _) in told.items()},

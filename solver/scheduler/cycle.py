@@ -15,42 +15,43 @@ others. If the last cycle started no job, and only submissions followed, the nex
 equal results: free resources are equal, running jobs end at the same instants, and a job that did
 not fit has even less time. So all reservations stay, and only new jobs at the end of the order are
 examined.
+
+An instance may have reservation timers and backfilled slots of the last cycle before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ...model.instance import BorrowedSlots, HeldHosts, Instance
 from ...model.job import Job
 from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..availability.running_profile import Residual
 from ..budget import Budget
-from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
-from ..fairshare.queue_order import has_slot_pools
+from ..fairshare.priority_order import FEW_PENDING, FirstCome
 from ..fairshare.stages import Offer
+from ..fairshare.waiting_jobs import has_slot_pools
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility, preempting_pairs
 from ..rules.omitted import has_loans
 from .backfill import backfill
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
-from .events import Settings
-from .job_state import RUNNING, JobState
+from .events import GREEDY, NONE, OPTIMAL, Settings
+from .job_state import RUNNING, JobState, ReservationTimer
 from .loans import give_loans
 from .methods import METHODS
 from .preemption import has_waiting_reservation, preempt, resume
-from .reserving import Greedy, NoReservation, TimeBased, may_reserve, runs_out, too_late
+from .reserving import may_reserve, runs_out, too_late
 from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World
 
 #: A dispatch attempt: the job and the offer of hosts.
 Attempt = tuple[JobState, Offer]
-#: Computes the reservation of a job after a failed dispatch attempt, None if it reserves nothing.
-Reserve = Callable[[JobState, Offer], JobReservation | None]
 #: Maximum number of starts that are entered or searched for again, over all later instants.
 MAX_WORK = 8_000
 
@@ -60,9 +61,8 @@ class LaterAttempts:
     eligible later.
     """
 
-    def __init__(self, cycle: CycleState, reserve: Reserve) -> None:
+    def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
-        self._reserve = reserve
         #: The attempts in dispatch order; with host partitions, a job may have several attempts.
         self._attempts: list[Attempt] = []
         self._rank: dict[int, int] = {}
@@ -119,7 +119,7 @@ class LaterAttempts:
         """
         cycle = self._cycle
         cycle.planned.since = time
-        cycle.short.clear()
+        cycle.progress.short.clear()
         cycle.progress.examined.update(released)
         again = self._still_waiting(time + after_starts, min(self._rank[n] for n in released))
         if again:
@@ -156,12 +156,12 @@ class LaterAttempts:
 
     def _place(self, state: JobState, offer: Offer, time: int) -> None:
         cycle, first = self._cycle, self._now.get(state.number)
-        reservation = self._reserve(state, offer)
+        reservation = cycle.hold(state, offer)
         if reservation is None and cycle.has_reservation(state):
             return  # The job could get an allocation in another partition.
         if reservation is None:
             # Regardless of free slots, the job starts no earlier than its dependency permits.
-            reservation = JobReservation(state, "greedy", time)
+            reservation = JobReservation(state, GREEDY, time)
         if first is None:
             reservation = replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
             reservation.protected = None if reservation.protected is None else {}
@@ -186,7 +186,7 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState], unstartable: set
     residual = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(residual.free(SLOTS, world.now), 0)
     most = int(free.sum())
-    shapes = {cycle.shape(state).number: cycle.shape(state) for state in among}
+    shapes = {cycle.world.shape(state).number: cycle.world.shape(state) for state in among}
     for shape in shapes.values():
         if shape.infeasibility:
             continue
@@ -211,7 +211,7 @@ def is_event_driven(cycle: CycleState) -> bool:
     settings = cycle.settings
     return (
         isinstance(cycle.world.order, FirstCome)
-        and settings.reservation != "optimal"
+        and settings.reservation != OPTIMAL
         and settings.skip_idle
         and not settings.planning
         and not has_loans(cycle.instance)
@@ -270,30 +270,29 @@ class IneffectiveJobs:
     @classmethod
     def of(cls, cycle: Cycle) -> IneffectiveJobs | None:
         """Return the jobs of a cycle, None if few jobs wait or a rule reads attempts."""
-        state, world, order = cycle.state, cycle.world, cycle.world.order
+        world, order = cycle.world, cycle.world.order
         applies = (
             len(world.pending) > FEW_PENDING
-            and cycle.method.name in (NoReservation.name, Greedy.name, TimeBased.name)
+            and cycle.method.name != OPTIMAL
             and not (cycle.settings.planning or cycle.whole_walks)
             and not (cycle.preempts or cycle.has_loans)
             and not (world.requests.has_alternatives or world.subsets.growing)
-            and not (state.instance.advance_reservations or state.instance.partitions)
-            and not state.eligibility.any_windows
+            and not (cycle.instance.advance_reservations or cycle.instance.partitions)
+            and not cycle.eligibility.any_windows
         )
         return cls(cycle, order) if applies and isinstance(order, FirstCome) else None
 
     def __init__(self, cycle: Cycle, order: FirstCome) -> None:
         self._cycle, self._order = cycle, order
-        state, world = cycle.state, cycle.world
         #: Numbers of starts and reservations so far, for which the free slots were counted.
         self._counted: tuple[int, int] | None = None
         self._most = 0.0
         self._any_free = True
-        self._least = world.requests.least_slots()
-        new = (job.number for job in world.arrivals.new)
+        self._least = cycle.world.requests.least_slots()
+        new = (job.number for job in cycle.world.arrivals.new)
         #: Numbers of jobs whose attempts always count.
         self._must_try = np.array(
-            [*world.arrivals.own_rules, *state.reservation_timers, *new], dtype=int
+            [*cycle.world.arrivals.own_rules, *cycle.reservation_timers, *new], dtype=int
         )
 
     def pass_over(self) -> bool:
@@ -302,27 +301,27 @@ class IneffectiveJobs:
 
     def _mask(self, kinds: IntArray, numbers: IntArray) -> BoolArray:
         """Return a mask of the jobs to pass over, by the numbers of their shapes and their own."""
-        state, method = self._cycle.state, self._cycle.method
-        counted = len(state.record.started), len(state.reservations)
+        cycle, method = self._cycle, self._cycle.method
+        counted = len(cycle.record.started), len(cycle.reservations)
         if counted != self._counted:
-            view = state.residual(None)
+            view = cycle.residual(None)
             self._counted, self._most = counted, view.most_slots()
             self._any_free = bool((view.free(SLOTS, view.now) > 0).any())
-        reserves = method.name != NoReservation.name and (
+        reserves = method.name != NONE and (
             self._any_free
-            or (method.looks_ahead and (state.budget.stopped() or state.may_reserve_more()))
+            or (method.looks_ahead and (cycle.budget.stopped() or cycle.may_reserve_more()))
         )
         ineffective = np.asarray(self._least[kinds] > self._most) & (not reserves)
         return ineffective & ~np.isin(numbers, self._must_try) if ineffective.any() else ineffective
 
 
-class Cycle:
+class Cycle(CycleState):
     """The cycles of one simulation; each call of `run` is one cycle."""
 
     def __init__(
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
     ) -> None:
-        self.state = CycleState(world, eligibility, settings, budget)
+        super().__init__(world, eligibility, settings, budget)
         self.method = METHODS[settings.reservation]
         self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
@@ -334,9 +333,9 @@ class Cycle:
         self.answered = False
         self._last: tuple[object, ...] = ()
         #: The jobs that become eligible later, if a plan continues after the cycle.
-        self.later = LaterAttempts(self.state, self._hold)
+        self.later = LaterAttempts(self)
         self._holders: set[int] = set()
-        self._events_alone = is_event_driven(self.state)
+        self._events_alone = is_event_driven(self)
         #: Whether the next cycle would repeat the last one if nothing happens.
         self._quiescent = False
         #: When the last cycle dropped a reservation because the job could not end in time.
@@ -346,29 +345,9 @@ class Cycle:
         self._passed: int | None = None
 
     @property
-    def world(self) -> World:
-        """Return the cluster and its jobs."""
-        return self.state.world
-
-    @property
-    def settings(self) -> Settings:
-        """Return the settings of the simulation."""
-        return self.state.settings
-
-    @property
     def is_skipped(self) -> bool:
         """Whether the last cycle was skipped because no job could start in any order."""
         return self._passed is not None
-
-    @property
-    def record(self) -> CycleRecord:
-        """Return the record of the last cycle."""
-        return self.state.record
-
-    @property
-    def reservations(self) -> list[JobReservation]:
-        """Return the reservations that pending jobs made in the last cycle."""
-        return self.state.reservations
 
     def run(
         self, *, only_submissions: bool = False, unstartable: Collection[int] = ()
@@ -378,46 +357,45 @@ class Cycle:
         only_submissions: job submissions are the only events since the last cycle. unstartable:
         numbers of shapes that do not fit now, given the running jobs alone.
         """
-        state = self.state
         self._passed = None
         newcomers = {job.number for job in self.world.arrivals.new}
         stands = only_submissions and self._can_process_only(newcomers)
         if stands:
-            state.begin_unchanged()
+            self.begin_unchanged()
             if not newcomers:
-                self._close()
-                return state.record
-            if not state.progress.queue_exhausted:
+                self.close()
+                return self.record
+            if not self.progress.queue_exhausted:
                 self._process_queue()
             self._set_initial_reasons()
         else:
-            state.begin()
-            state.progress.failed_starts |= {(number,) for number in unstartable}
+            self.begin()
+            self.progress.failed_starts |= {(number,) for number in unstartable}
             if self._may_suspend():
-                resume(state)
+                resume(self)
             self._allocate()
         if self.answered:
-            return state.record
-        if self.backfills and state.reservations:
-            backfill(state, newcomers if stands else ())
+            return self.record
+        if self.backfills and self.reservations:
+            backfill(self, newcomers if stands else ())
         if self.method.looks_ahead:
             self.later.take()
         else:
             self._foresee_all()
         if self.preempts:
-            preempt(state)
+            preempt(self)
         if self.has_loans:
-            give_loans(state)
+            give_loans(self)
         if self.world.subsets.growing and not self.settings.planning:
-            grow_resizable_jobs(state)
-        self._close()
-        return state.record
+            grow_resizable_jobs(self)
+        self.close()
+        return self.record
 
     def _may_suspend(self) -> bool:
         """Whether a job is suspended, or load, a run window or a reservation may suspend a running
         job.
         """
-        eligibility = self.state.eligibility
+        eligibility = self.eligibility
         return bool(
             eligibility.any_windows
             or eligibility.watches_load
@@ -434,7 +412,7 @@ class Cycle:
             self._quiescent
             and not self.world.requests.has_alternatives
             and isinstance(order, FirstCome)
-            and is_last_cycle_valid(self.state)
+            and is_last_cycle_valid(self)
             and (not newcomers or order.begin_with_new_arrivals(newcomers))
         )
 
@@ -446,40 +424,40 @@ class Cycle:
         cycle; if that cycle was skipped, earlier jobs still cannot start, and only new ones are
         examined. unstartable: set to which the shapes are added that :meth:`run` need not try.
         """
-        world, state = self.world, self.state
+        world = self.world
         known = self._passed if only_submissions else None
         among = world.pending.values() if known is None else world.arrivals.new[known:]
         self._passed = None
         if (
             self.preempts
-            or (state.instance.advance_reservations and has_waiting_reservation(state))
+            or (self.instance.advance_reservations and has_waiting_reservation(self))
             or self.has_loans
             or world.requests.has_alternatives
             or world.subsets.suspended
             or world.subsets.growing
-            or can_any_start(state, among, unstartable)
+            or can_any_start(self, among, unstartable)
         ):
             return False
         self._passed = len(world.arrivals.new)
-        state.record = CycleRecord(world.now, pending=len(world.pending))
+        self.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = self._quiescent = False
         return True
 
     def _allocate(self) -> None:
-        order, state = self.world.order, self.state
+        order = self.world.order
         wishes: list[Job] = []
         if not isinstance(order, FirstCome) and not self.settings.planning:
-            wishes = growth_requests(state) if self.world.subsets.growing else []
-        order.begin_cycle(self.world.now, wishes, state.open_slots())
-        self.later = LaterAttempts(state, self._hold)
+            wishes = growth_requests(self) if self.world.subsets.growing else []
+        order.begin_cycle(self.world.now, wishes, self.open_slots())
+        self.later = LaterAttempts(self)
         # Reserved slots that backfill jobs use still belong to these reservations, though no slot
         # is free.
         self._holders = (
-            {n for n in state.reservation_timers if state.reservation_timers[n].holding.hosts}
-            if state.backfilled_slots.has_any
+            {n for n in self.reservation_timers if self.reservation_timers[n].holding.hosts}
+            if self.backfilled_slots.has_any
             else set()
         )
-        self.method.before(state)
+        self.method.before(self)
         if isinstance(order, FirstCome) or not self._is_queue_exhausted():
             self._process_queue()
         if not self.answered:
@@ -487,10 +465,10 @@ class Cycle:
 
     def _process_queue(self) -> None:
         """Examine every job from the current one on, as long as an attempt may change anything."""
-        order, state = self.world.order, self.state
+        order = self.world.order
         state_of = self.world.states.get
         ineffective = IneffectiveJobs.of(self)
-        while not state.budget.late():
+        while not self.budget.late():
             passed = ineffective is not None and ineffective.pass_over()
             offer = None if passed and self._stops() else order.next()
             if offer is None:
@@ -498,7 +476,7 @@ class Cycle:
             job = state_of(offer.job.id)
             self._holders.discard(job.number)
             if job.status == RUNNING:
-                grow(state, offer)
+                grow(self, offer)
                 order.skipped(offer.job)
             elif not self._consider(job, offer):
                 order.skipped(offer.job)
@@ -510,26 +488,25 @@ class Cycle:
 
     def _stops(self) -> bool:
         """Whether the cycle ends, since no further attempt can change anything; it is recorded."""
-        progress = self.state.progress
+        progress = self.progress
         if not self._is_queue_exhausted():
             return False
         progress.queue_exhausted = True
-        progress.search_cut |= self.method.looks_ahead and self.state.budget.stopped()
+        progress.search_cut |= self.method.looks_ahead and self.budget.stopped()
         return True
 
     def _is_queue_exhausted(self) -> bool:
         """Whether the remaining jobs can neither start nor reserve because no slot is free."""
-        state = self.state
-        if not state.progress.must_recount:
+        if not self.progress.must_recount:
             return False
-        if self.method.looks_ahead and not self.state.budget.stopped():
+        if self.method.looks_ahead and not self.budget.stopped():
             # A job with an allocation in one partition may get an earlier one on hosts of another
             # (TBR-12).
-            again = bool(state.instance.partitions) and bool(state.reservations)
-            if again or state.may_reserve_more():
+            again = bool(self.instance.partitions) and bool(self.reservations)
+            if again or self.may_reserve_more():
                 return False
-        state.progress.must_recount = False
-        view = state.residual(None)
+        self.progress.must_recount = False
+        view = self.residual(None)
         if (view.free(SLOTS, view.now) > 0).any() or self._holders:
             return False
         return self._can_skip_rest()
@@ -540,21 +517,21 @@ class Cycle:
         An expired reservation ends at the attempt of its job (GRD-06, MEM-04), and pools and
         partitions give the reasons of new jobs only at their attempts.
         """
-        state, world = self.state, self.world
-        if self.settings.planning and (state.precedence or state.instance.advance_reservations):
+        world = self.world
+        if self.settings.planning and (self.precedence or self.instance.advance_reservations):
             return False  # Jobs with a dependency or a later begin time still get an estimate.
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
-        waiting, seen = world.pending, state.progress.examined
-        shared = bool(state.instance.partitions) or has_slot_pools(state.instance)
+        waiting, seen = world.pending, self.progress.examined
+        shared = bool(self.instance.partitions) or has_slot_pools(self.instance)
         if shared and any(
             job.number in waiting and job.number not in seen for job in world.arrivals.new
         ):
             return False
         return not any(
-            number in waiting and number not in seen and runs_out(state, job)
-            for number, job in state.reservation_timers.items()
+            number in waiting and number not in seen and runs_out(self, job)
+            for number, job in self.reservation_timers.items()
         )
 
     def _set_initial_reasons(self) -> None:
@@ -562,38 +539,37 @@ class Cycle:
         reach.
         """
         for job in self.world.arrivals.new:
-            if self.state.budget.late():
+            if self.budget.late():
                 break
             if job.start is None and not job.reason:
-                shape = self.state.shape(job)
-                closed = self.state.eligibility.closed(job.job.queue, None)
+                shape = self.world.shape(job)
+                closed = self.eligibility.closed(job.job.queue, None)
                 known = self.world.order.infeasibility(job.job) or shape.infeasibility
                 asked = job.reserved is not None or not isinstance(self.world.order, FirstCome)
                 if not known and asked:
-                    known = self.state.deferral_reason(job)
-                self.state.set_reason(job, known or self.state.pending_reason(job, shape, closed))
+                    known = self.deferral_reason(job)
+                self.set_reason(job, known or self.pending_reason(job, shape, closed))
         self.world.arrivals.new.clear()
 
     def _consider(self, job: JobState, offer: Offer) -> bool:
         """Start one job or reserve for it; return whether it started."""
-        state = self.state
         if offer.ineligibility:
-            state.progress.ineligible[job.number] = offer.ineligibility
+            self.progress.ineligible[job.number] = offer.ineligibility
         if self.settings.planning:
             waits = self._waits_for_time_only(job, offer)
             self.later.note(job, offer, waits=waits)
             if waits:  # a later start does not count for jobs that are examined before its instant
                 return False
-        state.progress.examined.add(job.number)
+        self.progress.examined.add(job.number)
         found = self.decide(job, offer)
         if isinstance(found, Start):
-            held = state.has_reservation(job)
-            state.start(job, found, offer=offer)
+            held = self.has_reservation(job)
+            self.start(job, found, offer=offer)
             if held:
-                state.cancel_reservation(job)
+                self.cancel_reservation(job)
             return True
         if found is not None:
-            state.add_reservation(found)
+            self.add_reservation(found)
         return False
 
     def decide(
@@ -604,58 +580,56 @@ class Cycle:
         The pending reason is recorded; nothing else changes. may_hold: a job that cannot start may
         reserve.
         """
-        state = self.state
-        shape, requests = state.shape(job), state.world.requests
-        if reason := state.ineligibility(job, offer):
-            state.set_reason(job, reason)
+        shape, requests = self.world.shape(job), self.world.requests
+        if reason := self.ineligibility(job, offer):
+            self.set_reason(job, reason)
             if self.settings.planning and self._waits_for_time_only(job, offer):
                 return self._estimate_deferred(job, offer)
             return None
-        closed = state.eligibility.closed(job.job.queue, offer.hosts)
+        closed = self.eligibility.closed(job.job.queue, offer.hosts)
         # Only partitions bring a job up again in a cycle; the job may have reserved slots by then.
-        holds = bool(state.instance.partitions) and state.has_reservation(job)
-        opened = sum(time <= state.world.now for time, _ in requests.alternatives(job.job))
+        holds = bool(self.instance.partitions) and self.has_reservation(job)
+        opened = sum(time <= self.world.now for time, _ in requests.alternatives(job.job))
         key = (
-            *(shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds),
+            *(shape.number, offer.hosts, offer.max_slots, self.relevant_duration(job), holds),
             opened,
         )
-        failed = state.progress.failed_starts
+        failed = self.progress.failed_starts
         if (shape.number,) not in failed and key not in failed:
-            start = state.start_of(job, state.residual_for(closed, job), offer.max_slots)
+            start = self.start_of(job, self.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start
             failed.add(key)
         if not job.reason:
-            state.set_reason(job, state.pending_reason(job, shape, closed))
-        if not may_hold or not may_reserve(state, job):
+            self.set_reason(job, self.pending_reason(job, shape, closed))
+        if not may_hold or not may_reserve(self, job):
             return None
-        return self._hold(job, offer)
+        return self.hold(job, offer)
 
-    def _hold(self, job: JobState, offer: Offer) -> JobReservation | None:
+    def hold(self, job: JobState, offer: Offer) -> JobReservation | None:
         """Return the reservation of a job that does not start now, or None."""
-        return self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
+        return self.method.reserve(self, job, self._closed_for_estimates(job, offer))
 
     def _waits_for_time_only(self, job: JobState, offer: Offer) -> bool:
         """Whether only a begin time or a window prevents the job from being considered."""
-        state = self.state
-        return bool(state.deferral_reason(job)) and not state.planning_exclusion(job, offer)
+        return bool(self.deferral_reason(job)) and not self.planning_exclusion(job, offer)
 
     def _foresee_all(self) -> None:
         """Compute estimates for deferred and dependent jobs, each after the jobs that it depends
         on.
         """
-        state, waiting = self.state, self.later.waiting
+        waiting = self.later.waiting
         names = dict.fromkeys(job.job.id for job, _ in waiting)
-        rank = {name: at for at, name in enumerate(state.precedence.ordered(list(names)))}
+        rank = {name: at for at, name in enumerate(self.precedence.ordered(list(names)))}
         for job, offer in sorted(waiting, key=lambda item: rank[item[0].job.id]):
-            if state.budget.late():
+            if self.budget.late():
                 break
-            state.progress.examined.add(job.number)
+            self.progress.examined.add(job.number)
             found = self.decide(job, offer)
             if isinstance(
                 found, JobReservation
             ):  # Otherwise the job that satisfied the dependency started in this cycle.
-                state.add_reservation(found)
+                self.add_reservation(found)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
         """Return the hosts closed to a reservation; estimates ignore dispatch windows (TBR-19).
@@ -663,7 +637,7 @@ class Cycle:
         A plan knows when hosts that have just taken a job take the next; the loop's estimates
         leave them out (TBR-16).
         """
-        return self.state.eligibility.closed(
+        return self.eligibility.closed(
             job.job.queue, offer.hosts, windows=False, intervals=not self.settings.planning
         )
 
@@ -671,47 +645,92 @@ class Cycle:
         """Return an estimate for a deferred or dependent job, which reserves nothing until it is
         eligible.
         """
-        release = self.state.eligible_from(job.job)
+        release = self.eligible_from(job.job)
         if release is None:
             return None
-        reservation = self._hold(job, offer)
+        reservation = self.hold(job, offer)
         if reservation is None:
             # Regardless of free slots, the job starts no earlier than its dependency permits.
-            return JobReservation(job, Greedy.name, release) if job.job.dependency else None
+            return JobReservation(job, GREEDY, release) if job.job.dependency else None
         return replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
 
-    def _close(self) -> None:
-        self.state.close()
-        record, signature = self.state.record, self.state.signature()
+    def close(self) -> None:
+        """Record the reserved amounts, and whether the next cycle may have other results."""
+        super().close()
+        record, signature = self.record, self.signature()
         done = record.started or record.preempted or record.resumed or record.resized
-        self.world.changed = bool(
-            done or self.state.progress.is_unstable or signature != self._last
-        )
+        self.world.changed = bool(done or self.progress.is_unstable or signature != self._last)
         self._last = signature
-        self.too_late = [] if self.settings.planning else too_late(self.state)
+        self.too_late = [] if self.settings.planning else too_late(self)
         self._quiescent = self._events_alone and not (
-            done or self.state.progress.is_unstable or self.state.progress.hosts_changed
+            done or self.progress.is_unstable or self.progress.hosts_changed
         )
 
     @property
     def stall_timeout(self) -> int:
         """Return the seconds after which reservations can have no further effect."""
-        instance = self.world.instance
+        instance = self.instance
         return 2 * ((instance.reserve_cycles or 0) + 2) * instance.params.mbd_sleep_time
 
     def to_state(self) -> dict[str, Any]:
         """Return the state that the next cycle needs, as plain data."""
         own = {"last": self._last, "booked": self.record.usage_changed, "too_late": self.too_late}
-        return {**self.state.to_state(), **own}
+        return {**super().to_state(), **own}
 
-    def load_state(self, saved: Mapping[str, Any]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore the state that :meth:`to_state` returned."""
-        self.state.load_state(saved)
-        self._last = _tuples(saved["last"])
-        self.record.usage_changed = saved["booked"]
-        self.too_late = list(saved["too_late"])
+        super().load_state(state)
+        self._last = _tuples(state["last"])
+        self.record.usage_changed = state["booked"]
+        self.too_late = list(state["too_late"])
 
 
 def _tuples(nested: Any) -> Any:
     """Return the tuples for JSON lists."""
     return tuple(map(_tuples, nested)) if isinstance(nested, list) else nested
+
+
+def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:
+    """Return reservation timers of jobs that have, had or must pause a reservation; names: hosts by
+    number.
+    """
+    return tuple(
+        HeldHosts(
+            state.job.id,
+            tuple(names[host] for host in state.holding.hosts),
+            state.holding.since,
+            state.holding.blocked_until,
+        )
+        for state in states
+        if state.holding
+    )
+
+
+def backfilled_slots_by_job(world: World) -> tuple[BorrowedSlots, ...]:
+    """Return the backfilled slots of the running jobs that have any."""
+    return tuple(
+        BorrowedSlots(state.job.id, world.named(state.backfilled_slots))
+        for state in world.subsets.backfilled.values()
+    )
+
+
+def take_over(cycle: CycleState, instance: Instance) -> None:
+    """Take over the reservation timers and backfilled slots of the instance before the first cycle;
+    unknown jobs are ignored.
+    """
+    world = cycle.world
+    hosts = instance.cluster.host_index() if instance.held or instance.borrowed else {}
+    waiting = {job.id for job in instance.pending} if instance.held else set()
+    for item in instance.held:
+        if item.job in waiting:
+            state = world.states.get(item.job)
+            there = tuple(hosts[host] for host in item.hosts)
+            state.holding = ReservationTimer(there, item.since, item.rest_until)
+            if state.holding:
+                cycle.reservation_timers[state.number] = state
+    backfill_jobs = {item.job.id: item for item in world.running.values()} if hosts else {}
+    for loan in instance.borrowed:
+        if loan.job in backfill_jobs:
+            state = backfill_jobs[loan.job]
+            state.backfilled_slots = {hosts[host]: n for host, n in loan.slots.items()}
+            world.subsets.backfilled[state.number] = state

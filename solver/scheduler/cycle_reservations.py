@@ -2,6 +2,11 @@
 
 Every cycle drops all reservations and makes them again in dispatch order (RSV, GRD-06); no job owns
 its reservation beyond a cycle.
+
+LSF's open family compares instants of backfill in single precision. Its mbatchd adds a run limit
+divided by a CPU factor, a single-precision number, to a time in seconds since 1970. Such numbers
+are multiples of 128 today, so a job may end up to two minutes behind the estimate before which it
+is let in, or be refused before it.
 """
 
 from __future__ import annotations
@@ -9,9 +14,11 @@ from __future__ import annotations
 import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import numpy as np
 
+from ...model.instance import Instance
 from ..availability.demand import Demand, FreeResources
 from ..availability.profile import SLACK, FixedProfiles
 from ..availability.resources import (
@@ -25,8 +32,8 @@ from ..availability.resources import (
     ResourceTable,
     Use,
 )
-from ..availability.running_profile import Residual
 from ..availability.usage import FOREVER
+from ..fairshare.waiting_jobs import UNLIMITED
 from ..placement.earliest import Start
 from ..placement.holding import (
     counts_slots,
@@ -37,6 +44,34 @@ from ..placement.holding import (
     with_slots,
 )
 from .job_state import JobState
+
+
+def _is_exact(instance: Instance) -> bool:
+    """Return whether instants are compared to the second."""
+    return not instance.params.scheduler.is_lava or instance.origin is None
+
+
+def backfill_from_each(instance: Instance, now: int, limits: IntArray) -> IntArray:
+    """Return :func:`backfill_from` for each of many limits, of which few differ."""
+    if _is_exact(instance):
+        return now + limits
+    known, place = np.unique(limits, return_inverse=True)
+    return np.array([backfill_from(instance, now, int(limit)) for limit in known])[place]
+
+
+def backfill_from(instance: Instance, now: int, limit: int) -> int:
+    """Return the first estimate whose reserved slots a job with this limit may backfill.
+
+    It is the end of the job, but for the open family whose instance has an origin.
+    """
+    if _is_exact(instance) or limit >= UNLIMITED:
+        return now + limit
+    assert instance.origin is not None
+    zero = int(datetime.fromisoformat(instance.origin).timestamp())
+    end = np.float32(np.float32(zero + now) + np.float32(limit))
+    below = np.nextafter(end, np.float32(-np.inf))
+    between = (int(end) + int(below)) // 2  # it is rounded to one of the two
+    return between + int(np.float32(between) < end) - zero
 
 
 @dataclass(slots=True)
@@ -55,13 +90,11 @@ class JobReservation:
     #: Whether the queue of the job reserves memory in addition to slots, now or when some is
     #: released.
     includes_memory: bool = False
-    #: The future allocation, if the method gives one.
-    start: Start | None = None
+    #: The demand and its start with the future allocation, if the method gives one.
+    place: tuple[Demand, Start] | None = None
     #: Reason why a simpler method made the reservation.
     fallback: str = ""
     alternative: Alternative | None = None
-    #: Demand for which `start` was found.
-    demand: Demand | None = None
     #: Slots of the future allocation that backfill jobs use until the start; they count as reserved
     #: and take no other resource.
     backfilled: dict[int, int] = field(default_factory=dict)
@@ -79,9 +112,14 @@ class JobReservation:
         return self.protected is not None
 
     @property
+    def start(self) -> Start | None:
+        """Return the start of the future allocation, None if only an estimate exists."""
+        return None if self.place is None else self.place[1]
+
+    @property
     def allocation(self) -> Allocation:
         """Return the future allocation, {} if only an estimate exists."""
-        return {} if self.start is None else self.start.allocation
+        return {} if self.place is None else self.place[1].allocation
 
     @property
     def reserved(self) -> Allocation:
@@ -100,18 +138,17 @@ class JobReservation:
         return JobReservation(
             *(self.state, self.method, self.estimate),
             includes_memory=self.includes_memory,
-            start=self.start,
-            demand=self.demand,
+            place=self.place,
         )
 
-    def add_to(self, held: Amounts, residual: Residual, *, reserved: bool = False) -> None:
+    def add_to(self, held: Amounts, table: ResourceTable, *, reserved: bool = False) -> None:
         """Add the reserved slots and memory to `held`.
 
         reserved: all slots that are reserved, not only those that are kept from others.
         """
-        for index, amounts in self.on_hosts(residual.table, reserved=reserved):
-            held.add_hosts(index, amounts, residual.hosts)
-        for index, total in self.in_pools(residual.table):
+        for index, amounts in self.on_hosts(table, reserved=reserved):
+            held.add_hosts(index, amounts, table.hosts)
+        for index, total in self.in_pools(table):
             held.add_pool(index, total)
 
     def on_hosts(
@@ -206,9 +243,8 @@ def reserve_future_allocation(
     what is protected without memory is not computed. Nothing is reserved while anything except
     slots (and memory, if it may be reserved) is short (MEM-08).
     """
-    demand, start, memory = reservation.demand, reservation.start, reservation.includes_memory
-    assert demand is not None
-    assert start is not None
+    assert reservation.place is not None
+    (demand, start), memory = reservation.place, reservation.includes_memory
     alternative = demand.terms[0].alternatives[start.alternative]
     with_memory = memory and takes_memory(alternative, availability.table)
     if not with_memory:
@@ -307,12 +343,12 @@ def _short(
 
 
 def sum_reservations(
-    reservations: Iterable[JobReservation], residual: Residual, *, reserved: bool = False
+    reservations: Iterable[JobReservation], table: ResourceTable, *, reserved: bool = False
 ) -> Amounts:
     """Return the total of the reservations; reserved: count also slots that are not protected."""
     total = Amounts()
     for reservation in reservations:
-        reservation.add_to(total, residual, reserved=reserved)
+        reservation.add_to(total, table, reserved=reserved)
     return total
 
 
@@ -327,9 +363,9 @@ class BackfillRows:
     __slots__ = ("_estimates", "_numbers", "_on_hosts", "_pools", "_size")
 
     def __init__(
-        self, reservations: Sequence[JobReservation], residual: Residual, places: Collection[int]
+        self, reservations: Sequence[JobReservation], table: ResourceTable, places: Collection[int]
     ) -> None:
-        self._size = residual.hosts
+        self._size = table.hosts
         self._numbers = {item.state.number: place for place, item in enumerate(reservations)}
         # No job may backfill those without an estimate.
         self._estimates = np.array(
@@ -339,11 +375,11 @@ class BackfillRows:
         self._pools: dict[int, list[tuple[int, float]]] = {}
         on_hosts: dict[int, list[tuple[int, int, float]]] = {}
         for position, item in enumerate(reservations):
-            for index, amounts in item.on_hosts(residual.table):
+            for index, amounts in item.on_hosts(table):
                 if index != SLOTS or item.state.number not in places:
                     rows = on_hosts.setdefault(index, [])
                     rows += ((position, host, amount) for host, amount in amounts.items())
-            for index, total in item.in_pools(residual.table):
+            for index, total in item.in_pools(table):
                 self._pools.setdefault(index, []).append((position, total))
         #: By index of the resource: positions of the reservations, hosts and amounts.
         self._on_hosts = {
@@ -386,9 +422,10 @@ class CycleReservations:
     reserved amounts, protected or not.
     """
 
-    __slots__ = ("_estimates", "_freeing", "_of", "held", "items", "reserved")
+    __slots__ = ("_estimates", "_freeing", "_of", "_table", "held", "items", "reserved")
 
-    def __init__(self) -> None:
+    def __init__(self, table: ResourceTable) -> None:
+        self._table = table
         self.clear()
 
     def clear(self) -> None:
@@ -405,15 +442,15 @@ class CycleReservations:
         for reservation in self.items:
             self._index(reservation)
 
-    def recompute_totals(self, residual: Residual) -> None:
-        """Recompute the totals of the reservations, given the free resources."""
-        self.held = sum_reservations(self.items, residual)
-        self.reserved = sum_reservations(self.items, residual, reserved=True)
+    def recompute_totals(self) -> None:
+        """Recompute the totals of the reservations."""
+        self.held = sum_reservations(self.items, self._table)
+        self.reserved = sum_reservations(self.items, self._table, reserved=True)
 
-    def add(self, reservation: JobReservation, residual: Residual) -> None:
+    def add(self, reservation: JobReservation) -> None:
         """Add the reservation of a job that had none."""
-        reservation.add_to(self.held, residual)
-        reservation.add_to(self.reserved, residual, reserved=True)
+        reservation.add_to(self.held, self._table)
+        reservation.add_to(self.reserved, self._table, reserved=True)
         self.items.append(reservation)
         self._index(reservation)
 
@@ -423,15 +460,16 @@ class CycleReservations:
         bisect.insort(
             self._estimates, FOREVER if reservation.estimate is None else reservation.estimate
         )
-        if reservation.start is None or reservation.demand is None:
+        if reservation.place is None:
             return
-        begin, finish = reservation.start.time, reservation.start.finish(reservation.demand)
+        demand, start = reservation.place
+        begin, finish = start.time, start.finish(demand)
         times = {finish} if finish is not None else set()
-        for term in reservation.demand.terms:
-            alternative = term.alternatives[reservation.start.alternative]
+        for term in demand.terms:
+            alternative = term.alternatives[start.alternative]
             for use in (*alternative.host_uses, *alternative.pool_uses):
                 times.update(begin + drop for drop in use.reservation.drops())
-        hosts, _ = hosts_and_pools_used(reservation.demand, reservation.start)
+        hosts, _ = hosts_and_pools_used(demand, start)
         for place in ((time, host) for time in times for host in hosts):
             self._freeing.setdefault(place, {})[number] = reservation
 
@@ -464,35 +502,25 @@ class CycleReservations:
         for host in hosts:
             found |= self._freeing.get((time, host), {})
         for _, reservation in sorted(found.items()):
-            if (
-                reservation.state is not state
-                and reservation.start is not None
-                and reservation.demand is not None
-            ):
-                yield reservation.state.job.id, reservation.demand, reservation.start
+            if reservation.state is not state and reservation.place is not None:
+                yield reservation.state.job.id, *reservation.place
 
 
 class BackfilledSlots:
     """The reserved slots that running jobs backfilled, by host, until these jobs end."""
 
-    def __init__(self) -> None:
+    def __init__(self, backfill_jobs: Iterable[JobState] = (), now: int = 0) -> None:
         self._on: dict[int, list[list[int]]] = {}
+        for state in backfill_jobs:
+            end = state.expected_end(now)
+            if end is not None:
+                for host, slots in state.backfilled_slots.items():
+                    self._on.setdefault(host, []).append([end, slots])
 
     @property
     def has_any(self) -> bool:
         """Whether any slot is backfilled."""
         return bool(self._on)
-
-    @classmethod
-    def of(cls, backfill_jobs: Iterable[JobState], now: int) -> BackfilledSlots:
-        """Return the slots that these running jobs backfilled."""
-        backfilled_slots = cls()
-        for state in backfill_jobs:
-            end = state.expected_end(now)
-            if end is not None:
-                for host, slots in state.backfilled_slots.items():
-                    backfilled_slots._on.setdefault(host, []).append([end, slots])
-        return backfilled_slots
 
     def charge_to(self, reservation: JobReservation, table: ResourceTable) -> None:
         """Count the backfilled slots of an allocation as reserved, and protect fewer slots
@@ -501,14 +529,9 @@ class BackfilledSlots:
         The allocation has whole hosts if the job does not share them. Only slots that are released
         by its estimate count; each slot counts for one reservation.
         """
-        if (
-            reservation.start is None
-            or reservation.demand is None
-            or reservation.alternative is None
-            or not self._on
-        ):
+        if reservation.place is None or reservation.alternative is None or not self._on:
             return
-        place = full_allocation(reservation.demand, reservation.start, table)
+        place = full_allocation(*reservation.place, table)
         if self._on.keys().isdisjoint(place):
             return
         assert reservation.estimate is not None
@@ -552,12 +575,11 @@ def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> b
     """
     behind: dict[int, list[tuple[int, int]]] = {}
     for reservation in reversed(reservations):
-        if reservation.start is None or reservation.demand is None:
+        if reservation.place is None:
             continue
-        begin, finish = reservation.start.time, reservation.start.finish(reservation.demand)
-        end = FOREVER if finish is None else finish
-        hosts, _ = hosts_and_pools_used(reservation.demand, reservation.start)
-        for host in () if reservation.demand.queue.backfill else hosts:
+        begin, end = run_of(*reservation.place)
+        hosts, _ = hosts_and_pools_used(*reservation.place)
+        for host in () if reservation.place[0].queue.backfill else hosts:
             spans = np.array(behind.get(host, ()), dtype=np.int64).reshape(-1, 2)
             if ((spans[:, 0] < begin) & (spans[:, 1] > end)).any():
                 return True
@@ -579,11 +601,9 @@ def run_of(demand: Demand, start: Start) -> tuple[int, int]:
 
 def release_allocation(fixed: FixedProfiles, reservation: JobReservation) -> None:
     """Add the slots of a reservation's allocation back until its start."""
-    if reservation.start is not None and reservation.demand is not None:
-        begin, end = run_of(reservation.demand, reservation.start)
-        fixed.release(
-            begin, end, full_allocation(reservation.demand, reservation.start, fixed.base.table)
-        )
+    if reservation.place is not None:
+        begin, end = run_of(*reservation.place)
+        fixed.release(begin, end, full_allocation(*reservation.place, fixed.base.table))
 
 
 def hosts_and_pools_used(demand: Demand, start: Start) -> tuple[set[int], set[int]]:

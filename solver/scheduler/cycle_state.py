@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.configuration import Queue
 from ...model.duration import aborted, last_start
-from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, Reason, sentence
 from ..availability.demand import Demand, TermDemand, candidates_of, without_hosts
@@ -36,7 +34,7 @@ from ..availability.resources import (
 from ..availability.running_profile import Residual
 from ..availability.usage import FOREVER
 from ..budget import Budget
-from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.priority_order import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import (
     BEGIN_TIME,
@@ -60,12 +58,12 @@ from .cycle_reservations import (
     BackfillRows,
     CycleReservations,
     JobReservation,
+    backfill_from,
     sum_reservations,
 )
-from .events import Settings
+from .events import GREEDY, Settings
 from .job_state import JobState, Shape
 from .reserved_profile import PlannedProfiles
-from .single_precision import backfill_from
 from .world import World
 
 #: Number of jobs with a future allocation up to which it costs more to record windows without
@@ -99,7 +97,7 @@ class RepeatedCycle:
         if not (self.is_identical and self._since <= place < len(self._made)):
             return None
         before = self._made[place]
-        if before.demand is not None and before.demand.interval is not None:
+        if before.place is not None and before.place[0].interval is not None:
             return None  # JOB_ACCEPT_INTERVAL may close the hosts of the last start
         return before.start if before.state is state else None
 
@@ -179,6 +177,10 @@ class CycleProgress:
     is_unstable: bool = False
     #: Whether the next cycle may make other reservations, because the reserved hosts changed.
     hosts_changed: bool = False
+    #: Resources that are short until a start, by the kind of the job and that start.
+    short: dict[tuple[Hashable, int], str] = field(default_factory=dict)
+    #: Reasons why jobs of a kind do not start, valid while free resources only shrink.
+    why: dict[tuple[object, ...], str] = field(default_factory=dict)
 
 
 class CycleState:
@@ -188,6 +190,9 @@ class CycleState:
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
     ) -> None:
         self.world = world
+        #: The instance of the simulation, and its queues by name.
+        self.instance = world.instance
+        self.queues = {queue.name: queue for queue in world.instance.queues}
         self.eligibility = eligibility
         self.settings = settings
         self.budget = budget
@@ -195,7 +200,7 @@ class CycleState:
         #: Progress of the cycle.
         self.progress = CycleProgress()
         #: Reservations of pending jobs in the cycle.
-        self.reservation_table = CycleReservations()
+        self.reservation_table = CycleReservations(world.table)
         #: The profile of future amounts with the planned allocations.
         self.planned = PlannedProfiles(
             *(world, eligibility, self.reservation_table), records_full=settings.top > FEW_PLANNED
@@ -203,37 +208,9 @@ class CycleState:
         self.record = CycleRecord(self.instance.now)
         #: Jobs with reservations that may expire.
         self.reservation_timers: dict[int, JobState] = {}
-        #: Resources that are short until a start, by the kind of the job and that start.
-        self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
-        #: Reasons why jobs of a kind do not start, valid while free resources only shrink.
-        self._why: dict[tuple[object, ...], str] = {}
         self._slots_held: dict[str, Allocation] = {}
-
-    @property
-    def instance(self) -> Instance:
-        """Return the instance of the simulation."""
-        return self.world.instance
-
-    @cached_property
-    def queues(self) -> Mapping[str, Queue]:
-        """Return the queues by name."""
-        return {queue.name: queue for queue in self.instance.queues}
-
-    @cached_property
-    def reserve_plugin(self) -> bool:
-        """Whether the plugin for reservations is loaded (lsb.modules)."""
-        return self._loads("schmod_reserve")
-
-    @cached_property
-    def parallel_plugin(self) -> bool:
-        """Whether the plugin for parallel jobs is loaded (lsb.modules)."""
-        return self._loads("schmod_parallel")
-
-    def _loads(self, module: str) -> bool:
-        modules = self.instance.params.modules
-        return modules is None or module in modules
 
     @property
     def reservations(self) -> list[JobReservation]:
@@ -256,10 +233,8 @@ class CycleState:
         world.requests.begin_cycle(self.eligibility.values)
         self.reservation_table.clear()
         self.progress = CycleProgress(places, repetition, last.exact_backfills)
-        self._why.clear()
-        self.short.clear()
         self.planned.invalidate()
-        self.backfilled_slots = BackfilledSlots.of(world.subsets.backfilled.values(), world.now)
+        self.backfilled_slots = BackfilledSlots(world.subsets.backfilled.values(), world.now)
 
     def begin_unchanged(self) -> None:
         """Begin a new cycle in which the results of the last one remain valid.
@@ -274,14 +249,10 @@ class CycleState:
         self.record = CycleRecord(now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
-        self._why.clear()
-        self.short.clear()
+        self.progress.why.clear()
+        self.progress.short.clear()
         self.planned.invalidate()
         self.progress.hosts_changed = False
-
-    def shape(self, state: JobState) -> Shape:
-        """Return the shape of the job: the data that equal jobs share."""
-        return self.world.shape(state)
 
     def ineligibility(self, state: JobState, offer: Offer) -> str:
         """Return why a job may not start in this cycle at all, or "" if it may."""
@@ -289,7 +260,7 @@ class CycleState:
 
     def planning_exclusion(self, state: JobState, offer: Offer) -> str:
         """Return why the cycle makes no plan for a job, or "" if it makes one."""
-        shape = self.shape(state)
+        shape = self.world.shape(state)
         never = offer.ineligibility or shape.infeasibility
         if not never and not self.world.requests.alternatives(state.job):
             never = self._never_on(shape, offer.hosts)
@@ -379,7 +350,7 @@ class CycleState:
             if reservation is None:
                 return None
             # If other jobs have future allocations, an estimate without one is no start.
-            counts = by_estimates and self.settings.reservation == "greedy"
+            counts = by_estimates and self.settings.reservation == GREEDY
             estimate = reservation.estimate if counts else None
             start = estimate if reservation.start is None else reservation.start.time
             last = last_start(self.instance, state.job)
@@ -446,7 +417,11 @@ class CycleState:
 
     def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
         """Return the free slots that advance reservations need during a run of this length, [H]."""
-        freed = None if preempting else self.world.running_profile.unreserved_by_finish()
+        freed = (
+            None
+            if preempting
+            else self.world.running_profile.by_finish(self.world.table.unreserved)
+        )
         return max_advance_reserved(self.instance, self.world.now, duration, freed)
 
     def relevant_duration(self, state: JobState) -> int | None:
@@ -457,7 +432,7 @@ class CycleState:
         """Return the residual now, given the reservations of other pending jobs."""
         view = self.residual(closed, state)
         if self.has_reservation(state):
-            view.held = self._sum_held(self.other_reservations(state))
+            view.held = sum_reservations(self.other_reservations(state), self.world.table)
         return view
 
     def residual_given(
@@ -473,7 +448,7 @@ class CycleState:
         ahead = [
             reservation for reservation in self.reservations if reservation.state.number in jobs
         ]
-        view.held = self._sum_held(ahead)
+        view.held = sum_reservations(ahead, self.world.table)
         places = Amounts()
         for reservation in ahead:
             places.add_hosts(SLOTS, self._place(reservation), view.hosts)
@@ -496,7 +471,7 @@ class CycleState:
         view.held = self.reservation_table.reserved
         if self.has_reservation(state):
             view.held = sum_reservations(
-                self.other_reservations(state), self.residual(None), reserved=True
+                self.other_reservations(state), self.world.table, reserved=True
             )
         return view
 
@@ -508,7 +483,7 @@ class CycleState:
             for item in self.reservations
             if item.is_partly_protected and item.state.number not in limited
         }
-        return BackfillRows(self.reservations, self.residual(None), places)
+        return BackfillRows(self.reservations, self.world.table, places)
 
     @property
     def _any_place(self) -> bool:
@@ -559,7 +534,7 @@ class CycleState:
         requests = self.world.requests
         choices = requests.alternatives(state.job)
         if not choices:
-            return self.try_start(self.shape(state), residual, most)
+            return self.try_start(self.world.shape(state), residual, most)
         for opens, job in choices:
             shape = requests.shape(job)
             if opens > self.world.now or shape.infeasibility:
@@ -607,8 +582,8 @@ class CycleState:
         why: str = "",
     ) -> None:
         """Start a job; offer: the dispatch attempt of the job; why: an additional reason."""
-        self._why.clear()
-        self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
+        self.progress.why.clear()
+        self.world.start(state, self.world.shape(state).demand, start.terms, start.alternative)
         self.eligibility.accepted()
         state.backfilled = backfilled
         self.record.started.append(state.job.id)
@@ -621,7 +596,7 @@ class CycleState:
         progress.must_recount, progress.repetition.is_identical = True, False
         progress.before_last_start = len(self.reservations)
         if self.planned.is_built:
-            demand = replace(self.shape(state).demand, duration=self.duration_now(state))
+            demand = replace(self.world.shape(state).demand, duration=self.duration_now(state))
             self.planned.add(demand, start)
 
     def may_reserve_more(self, state: JobState | None = None) -> bool:
@@ -645,13 +620,13 @@ class CycleState:
         if before is not None:
             self.cancel_reservation(reservation.state)
         if reservation.slots or reservation.memory:
-            self._why.clear()
+            self.progress.why.clear()
         self.backfilled_slots.charge_to(reservation, self.world.table)
         self.progress.repetition.compare_next(len(self.reservations), reservation)
-        self.reservation_table.add(reservation, self.residual(None))
+        self.reservation_table.add(reservation)
         self.progress.must_recount = True
-        if reservation.start is not None and reservation.demand is not None:
-            self.planned.add(reservation.demand, reservation.start)
+        if reservation.place is not None:
+            self.planned.add(*reservation.place)
         self.planned.add_reservation(reservation)
         state, reserved = reservation.state, reservation.reserved
         self._hosts_held(state, tuple(reserved), by_hosts=reservation.start is None)
@@ -686,7 +661,7 @@ class CycleState:
         self.planned.invalidate_reserved()
         if own is None:
             return
-        self.reservation_table.recompute_totals(self.residual(None))
+        self.reservation_table.recompute_totals()
         if own.start is not None:
             self.planned.invalidate()
 
@@ -698,15 +673,12 @@ class CycleState:
         progress.before_last_start = FOREVER
         progress.unreservable_kinds.clear()
 
-    def _sum_held(self, reservations: list[JobReservation]) -> Amounts:
-        return sum_reservations(reservations, self.residual(None))
-
     def set_reservations(self, reservations: list[JobReservation]) -> None:
         """Set the reservations to those of this cycle or of an identical earlier one; all others
         are dropped.
         """
         self._replace_reservations(reservations)
-        self.reservation_table.recompute_totals(self.residual(None))
+        self.reservation_table.recompute_totals()
         self.planned.invalidate()
 
     def set_reason(self, state: JobState, reason: str) -> None:
@@ -724,9 +696,9 @@ class CycleState:
             self.relevant_duration(state),
             None if closed is None else closed.tobytes(),
         )
-        if key not in self._why:
-            self._why[key] = self._shortage(state, shape, closed)
-        return self._why[key]
+        if key not in self.progress.why:
+            self.progress.why[key] = self._shortage(state, shape, closed)
+        return self.progress.why[key]
 
     def _shortage(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
         demand = without_hosts(self.world.requests.now(shape), closed)
@@ -793,7 +765,7 @@ class CycleState:
         for reservation in self.reservations:
             if reservation.estimate is not None and since <= reservation.estimate:
                 reservation.move_to_backfilled(left)
-        self.reservation_table.recompute_totals(self.residual(None))
+        self.reservation_table.recompute_totals()
 
     def leave_what_is_taken(self, ahead: Collection[int]) -> None:
         """Reduce the reservations of jobs after a start that took some of their slots.
@@ -814,7 +786,7 @@ class CycleState:
             backfilled = dict(reservation.backfilled)
             reservation.record_backfilled(left)
             reservation.backfilled = backfilled
-        self.reservation_table.recompute_totals(self.residual(None))
+        self.reservation_table.recompute_totals()
 
     def close(self) -> None:
         """Reduce reservations to the slots that backfill left, and record the reserved amounts."""

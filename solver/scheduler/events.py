@@ -89,23 +89,14 @@ class EventQueue:
             return announced.head
         return heap[0]
 
-    def state(self) -> tuple[list[Event], int]:
-        """Return the events in order and the next sequence number, the arguments that rebuild the
-        queue.
-
-        Announced events are omitted; :attr:`gone` is the number of those already past.
+    def state(self) -> tuple[list[Event], int, int]:
+        """Return the events in order, the next sequence number, and the number of announced events
+        that were popped; those that were not are omitted.
         """
-        return sorted(self._heap), self._sequence
-
-    @property
-    def gone(self) -> int:
-        """Return the number of announced events that were popped."""
-        return self._announced.popped
+        return sorted(self._heap), self._sequence, self._announced.popped
 
     def restore(self, events: Iterable[Event], sequence: int, gone: int) -> None:
-        """Restore :meth:`state` and :attr:`gone`; the same events must have been announced
-        before.
-        """
+        """Restore :meth:`state`; the same events must have been announced before."""
         self._heap = list(events)
         heapq.heapify(self._heap)
         self._sequence = sequence
@@ -154,6 +145,8 @@ class Announced:
         return head
 
 
+#: Names of the reservation methods.
+NONE, GREEDY, TIME_BASED, OPTIMAL = "none", "greedy", "time-based", "optimal"
 #: Number of jobs with a future allocation if neither the instance nor the caller gives one.
 TOP = 4
 #: Deterministic solver units that the optimal method may spend in a cycle.

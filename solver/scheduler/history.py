@@ -23,10 +23,11 @@ from ...model.pending import Pending, Reason
 from ..availability.resources import FloatArray
 from ..budget import Budget
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
+from .cycle import backfilled_slots_by_job, held_hosts
 from .cycle_reservations import JobReservation
 from .job_state import DONE, FUTURE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, JobState
 from .methods import settings_for
-from .records import JobRecord, backfilled_slots_by_job, held_hosts, record_of
+from .records import JobRecord, record_of
 from .simulation import Session
 from .why_pending import PendingReasons
 
@@ -242,7 +243,7 @@ def _instance_of(session: Session) -> Instance:
 
 def _all_waiting(session: Session) -> Iterator[tuple[str, PendingJob]]:
     reservations = session.cycle.reservations
-    why = PendingReasons(session.cycle.state, considered=session.progress.cycles > 0)
+    why = PendingReasons(session.cycle, considered=session.progress.cycles > 0)
     for state in session.world.states:
         if state.status in (PENDING, FUTURE):
             yield state.job.id, _waiting(session, state.job.id, reservations, why)
@@ -260,7 +261,7 @@ def _waiting(
         return PendingJob(reason=reason, reasons=reasons)
     return PendingJob(
         world.named(reservation.slots),
-        {world.names[host]: amount for host, amount in reservation.memory.items()},
+        world.named(reservation.memory),
         state.holding.since,
         reservation.estimate,
         world.named(reservation.allocation),
@@ -424,7 +425,7 @@ class Historian:
     def watch(self) -> None:
         """Record the changes made by the last cycle."""
         cycle = self.session.cycle
-        why = PendingReasons(cycle.state)
+        why = PendingReasons(cycle)
         held = {item.state.number: item for item in cycle.reservations}
         world = self.session.world
         states = world.states
@@ -437,7 +438,7 @@ class Historian:
                 continue
             item = held.get(state.number)
             slots = {} if item is None else world.named(item.slots)
-            memory = {} if item is None else {world.names[h]: n for h, n in item.memory.items()}
+            memory = {} if item is None else world.named(item.memory)
             if self._held.get(state.number, ({}, {})) != (slots, memory):
                 self._held[state.number] = (slots, memory)
                 self._add(state, JobEvent(world.now, "reserved", slots, memory))

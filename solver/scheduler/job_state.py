@@ -38,8 +38,16 @@ from ...model.resreq import HostTable
 from ...model.resreq.syntax import may_have_alternatives, openings
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
-from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
-from ..fairshare.queue_order import UNLIMITED, JobKind
+from ..availability.resources import (
+    Allocation,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    ResourceTable,
+    Use,
+    combined,
+)
+from ..fairshare.waiting_jobs import UNLIMITED, JobKind
 from ..pending_reasons import BEGIN_TIME, NOWHERE
 from ..placement.earliest import can_start, least_slots
 from ..placement.single import first_part
@@ -216,16 +224,6 @@ class ShapeTable:
         """Return the profile of the cluster without running jobs."""
         return Profile(self.resolver.table, self.instance.now)
 
-    def duration(self, job: Job) -> int | None:
-        """Return the expected run time of a job in seconds (TBR-03)."""
-        return self.spans(job)[0]
-
-    def run_limit(self, job: Job) -> int | None:
-        """Return the seconds after which a job is killed: -W, or RUNLIMIT of queue or application
-        (LOP-02).
-        """
-        return self.spans(job)[1]
-
     def reserved(self, job: Job) -> ReservedPeriods | None:
         """Return when a job with -U becomes eligible and when it is killed; None without a known
         reservation.
@@ -233,7 +231,9 @@ class ShapeTable:
         return reserved_periods(self.instance, job.reservation) if job.reservation else None
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
-        """Return the pair of :meth:`duration` and :meth:`run_limit`."""
+        """Return the expected run time of a job in seconds (TBR-03), and those after which it is
+        killed: -W, or RUNLIMIT of queue or application (LOP-02).
+        """
         return self.resolver.spans(job)
 
     def begin_cycle(self, values: Callable[[], dict[str, FloatArray]]) -> None:
@@ -267,7 +267,7 @@ class ShapeTable:
         """Return the demand of one job for a reservation, with its own duration and earliest
         start.
         """
-        runs = self.duration(job)
+        runs, _ = self.spans(job)
         latest, killed = bounds_of_deadline(self.instance, job, runs)
         earliest, reserved = max(now, job.begin or now), self.reserved(job)
         if reserved is not None:
@@ -452,13 +452,7 @@ class JobState:
     @property
     def allocation(self) -> Allocation:
         """Return the slots by host index, all terms together."""
-        if len(self.terms) == 1:
-            return self.terms[0]
-        total: Allocation = {}
-        for term in self.terms:
-            for host, slots in term.items():
-                total[host] = total.get(host, 0) + slots
-        return total
+        return combined(self.terms)
 
     @property
     def slots(self) -> int:

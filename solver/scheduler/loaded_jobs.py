@@ -15,7 +15,7 @@ import numpy as np
 from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..availability.running_profile import RunningProfile
-from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.priority_order import FirstCome
 from ..problem import Running, RunningJobLoader
 from .job_state import (
     RUNNING,
@@ -40,8 +40,6 @@ class LoadedRunningJobs:
         self.states: list[JobState] = []
         #: Numbers of the jobs that stay loaded from plan to plan.
         self.plain: set[int] = set()
-        #: Indices of the resizable running jobs.
-        self.growing: set[int] = set()
         self.started(instance, instance.running)
 
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
@@ -71,15 +69,12 @@ class LoadedRunningJobs:
         for number in plain.tolist():
             self.states[number].status = RUNNING
             self.plain.add(number)
-            if self.states[number].job.resizable:
-                self.growing.add(number)
 
     def ended(self, number: int) -> None:
         """Remove a job; the last job of the instance takes its number."""
         if number in self.plain:
             self.profile.ended(number)
             self.plain.discard(number)
-            self.growing.discard(number)
         last = self.states.pop()
         if last.number == number:
             return
@@ -87,9 +82,6 @@ class LoadedRunningJobs:
             self.plain.discard(last.number)
             self.plain.add(number)
             self.profile.renumber(last.number, number)
-        if last.number in self.growing:
-            self.growing.discard(last.number)
-            self.growing.add(number)
         last.number = number
         self.states[number] = last
 
@@ -105,7 +97,6 @@ class LoadedRunningJobs:
         for number in [n for n in self.plain if self._has_passed_its_estimate(self.states[n], now)]:
             self.profile.ended(number)
             self.plain.discard(number)
-            self.growing.discard(number)
 
     def enter(self, world: World) -> None:
         """Enter all running jobs into a cluster state, one by one only if they are not kept."""
@@ -116,6 +107,6 @@ class LoadedRunningJobs:
         world.states.entered(self.plain, lambda state: self.states[state.number])
         for number in sorted({*range(len(running))} - self.plain):
             world.add_running(world.states.activate(number), running[number])
-        for number in sorted(self.growing):
+        for number in sorted(n for n in self.plain if self.states[n].job.resizable):
             world.subsets.growing[number] = world.states.activate(number)
         world.changed = True

@@ -9,8 +9,9 @@ other starts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
@@ -26,29 +27,15 @@ from ..placement.earliest import Start, earliest_start, still_free
 from ..problem import PlanningProblem
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleState
-from .events import EFFORT, TOP, Settings
+from .events import EFFORT, GREEDY, NONE, OPTIMAL, TIME_BASED, TOP, Settings
 from .job_state import JobState, Shape
-from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
-
-
-class Optimal:
-    """The optimal method: joint planning of the first N jobs, and greedy reservation for the other
-    jobs.
-    """
-
-    name = "optimal"
-    summary = "the first N jobs are planned together, lexicographically, within their windows"
-    looks_ahead = True
-
-    def before(self, cycle: CycleState) -> None:
-        """Plan the first jobs of the order together; start and reserve accordingly."""
-        plan_top(cycle)
-
-    def reserve(
-        self, cycle: CycleState, state: JobState, closed: BoolArray | None
-    ) -> JobReservation | None:
-        """Return a greedy reservation for a job behind the first N."""
-        return Greedy().reserve(cycle, state, closed)
+from .reserving import (
+    future_allocation,
+    greedy_reservation,
+    hold_now,
+    may_reserve,
+    time_based_reservation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +61,8 @@ class _Top:
         return self.under[job.requirement_alternative or 0] if self.under else self.demand
 
 
-@dataclass(frozen=True, slots=True)
-class _PlannedTop:
-    """The planned start of a job, and its demand under the alternative by which it starts."""
-
-    demand: Demand
-    start: Start
+#: A planned start of a job, and before it the demand under the alternative by which it starts.
+_Place = tuple[Demand, Start]
 
 
 def plan_top(cycle: CycleState) -> None:
@@ -94,12 +77,12 @@ def plan_top(cycle: CycleState) -> None:
         item
         for item in chosen
         if (place := places.get(item.state.job.id)) is None
-        or place.start.time > now
+        or place[1].time > now
         or not _start_as_planned(cycle, item, place)
     ]
     for item in waiting:
         place = places.get(item.state.job.id)
-        now_planned = place is not None and place.start.time <= now
+        now_planned = place is not None and place[1].time <= now
         if now_planned and _start(cycle, item):
             continue
         if not item.state.reason:
@@ -109,10 +92,8 @@ def plan_top(cycle: CycleState) -> None:
         reservation: JobReservation | None
         if place is not None and not now_planned:
             if item.under:
-                cycle.world.wait_by(item.state, place.demand.job)
-            reservation = hold_now(
-                cycle, item.state, place.demand, place.start, item.closed, method=Optimal.name
-            )
+                cycle.world.wait_by(item.state, place[0].job)
+            reservation = hold_now(cycle, item.state, *place, item.closed, method=OPTIMAL)
         else:
             reservation = _fallback(cycle, item, now_planned=now_planned)
         if reservation is not None:
@@ -130,7 +111,7 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReserva
         why = "its planned slots are reserved for a job before it"
     reservation = future_allocation(cycle, item.state, item.closed)
     if reservation is None:
-        reservation = Greedy().reserve(cycle, item.state, item.closed)
+        reservation = greedy_reservation(cycle, item.state, item.closed)
     if reservation is not None:
         reservation.fallback = why
     return reservation
@@ -150,7 +131,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
         choices = cycle.world.requests.alternatives(state.job)
         if choices:
             cycle.world.wait_by(state, None)
-        shape = cycle.shape(state)
+        shape = cycle.world.shape(state)
         if reason := cycle.planning_exclusion(state, offer):
             cycle.set_reason(state, reason)
         else:
@@ -208,7 +189,7 @@ def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
         chosen[place] = item
 
 
-def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _PlannedTop]:
+def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _Place]:
     """Return the planned places of the jobs, by id."""
     now = cycle.world.now
     profile = _running(cycle)
@@ -237,7 +218,7 @@ def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _PlannedTop]:
     problem = problem_of(as_chosen(instance, found))
     demands = {demand.job.id: demand for demand in problem.demands}
     return {
-        item.job: _PlannedTop(demands[item.job], start)
+        item.job: (demands[item.job], start)
         for item in found
         if (start := problem.start_of(item)) is not None
     }
@@ -255,14 +236,14 @@ def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
     return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
 
 
-def _start_as_planned(cycle: CycleState, item: _Top, place: _PlannedTop) -> bool:
+def _start_as_planned(cycle: CycleState, item: _Top, place: _Place) -> bool:
     """Start a job as planned if no rule prevents it."""
     residual = cycle.residual(_closed_now(cycle, item), item.state)
-    if not still_free(residual, place.demand, place.start):
+    if not still_free(residual, *place):
         return False
     if item.under:
-        cycle.world.choose(item.state, place.demand.job)
-    cycle.start(item.state, place.start, offer=item.offer, why="planned for now")
+        cycle.world.choose(item.state, place[0].job)
+    cycle.start(item.state, place[1], offer=item.offer, why="planned for now")
     return True
 
 
@@ -278,40 +259,31 @@ def _start(cycle: CycleState, item: _Top) -> bool:
 Reservation = Literal["configured", "none", "greedy", "time-based", "optimal"]
 
 
-class ReservationMethod(Protocol):
-    """A reservation method, which reserves for jobs that cannot start now; one object serves all
-    cycles.
+@dataclass(frozen=True, slots=True)
+class ReservationMethod:
+    """A reservation method, which reserves for jobs that cannot start now."""
 
-    name: as users write it. summary: half a sentence for help texts. looks_ahead: whether the
-    method gives future allocations, to at most N jobs and not together with job chunking (TBR-01,
-    TBR-15).
-    """
-
-    @property
-    def name(self) -> str:
-        """Return the name of the method as users write it."""
-
-    @property
-    def summary(self) -> str:
-        """Return a short description for help texts."""
-
-    @property
-    def looks_ahead(self) -> bool:
-        """Whether the method gives future allocations."""
-
-    def before(self, cycle: CycleState) -> None:
-        """Plan, start and reserve before the cycle examines the jobs one by one."""
-
-    def reserve(
-        self, cycle: CycleState, state: JobState, closed: BoolArray | None
-    ) -> JobReservation | None:
-        """Return the reservation of a job that cannot start now; closed: mask of excluded hosts,
-        [H].
-        """
+    #: Name of the method as users write it.
+    name: str
+    #: Returns the reservation of a job that cannot start now; its last argument is the mask of
+    #: excluded hosts, [H].
+    reserve: Callable[[CycleState, JobState, BoolArray | None], JobReservation | None]
+    #: Whether the method gives future allocations, to at most N jobs and not together with job
+    #: chunking (TBR-01, TBR-15).
+    looks_ahead: bool = False
+    #: Plans, starts and reserves before the cycle examines the jobs one by one.
+    before: Callable[[CycleState], None] = lambda _: None
 
 
-METHODS: dict[str, ReservationMethod] = {
-    method.name: method for method in (NoReservation(), Greedy(), TimeBased(), Optimal())
+METHODS = {
+    method.name: method
+    for method in (
+        ReservationMethod(NONE, lambda *_: None),
+        ReservationMethod(GREEDY, greedy_reservation),
+        ReservationMethod(TIME_BASED, time_based_reservation, looks_ahead=True),
+        # A job behind the first N has a greedy reservation.
+        ReservationMethod(OPTIMAL, greedy_reservation, looks_ahead=True, before=plan_top),
+    )
 }
 #: Accepted names of reservation methods; "configured" is the method of the instance.
 RESERVATIONS = ("configured", *METHODS)
@@ -336,9 +308,9 @@ def settings_for(
     if reservation not in RESERVATIONS:
         raise UnknownNameError.among("reservation", reservation, RESERVATIONS)
     numjobs = instance.params.time_reserve_numjobs
-    named = reservation not in ("configured", "none")
+    named = reservation not in ("configured", NONE)
     if reservation == "configured":
-        reservation = TimeBased.name if numjobs else Greedy.name
+        reservation = TIME_BASED if numjobs else GREEDY
     if METHODS[reservation].looks_ahead:
         for queue in instance.queues:
             if queue.chunk_job_size is not None and queue.chunk_job_size > 1:

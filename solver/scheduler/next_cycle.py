@@ -7,7 +7,7 @@ job counts, also before its begin time, and every queue reserves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -19,12 +19,12 @@ from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand, accepted_of, without_hosts
 from ..availability.profile import Profile
-from ..availability.resources import Allocation, BoolArray
+from ..availability.resources import BoolArray
 from ..availability.usage import FOREVER
 from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import Admission, admissions, priority_order
-from ..fairshare.queue_order import has_policy
 from ..fairshare.stages import Offer
+from ..fairshare.waiting_jobs import has_policy
 from ..pending_reasons import ON_A_LOAN, closed_now, counted, reason_unplaced
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import NOT_ALL_KNOWN, Commitment, ReservationRows, exact_fits, with_fit
@@ -46,6 +46,7 @@ from .cycle_reservations import (
     has_spanning_lower_priority_job,
     takes_only_slots,
 )
+from .events import GREEDY
 from .job_state import JobState, ShapeTable
 from .loaded_jobs import LoadedRunningJobs
 from .methods import METHODS, looking_ahead, settings_for
@@ -53,7 +54,7 @@ from .reservation_sequence import (
     ReservationSequence,
     subtract_reservations,
 )
-from .reserving import Greedy, open_part
+from .reserving import open_part
 from .simulation import Session
 
 #: Effects that later jobs may have on the start of a job without BACKFILL.
@@ -158,7 +159,7 @@ class NextCycle:
         top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
         settings = settings_for(self.instance, reservation=method, top=top)
         if jobs == 0:
-            settings = replace(settings, reservation=Greedy.name)
+            settings = replace(settings, reservation=GREEDY)
         settings = replace(settings, planning=True, every_queue=True, margin=margin)
         session = Session(self.instance, settings, budget=self.budget, kept=kept)
         session.begin()
@@ -174,7 +175,7 @@ class NextCycle:
             reservation.state.job.id: reservation for reservation in self.cycle.reservations
         }
         self._unseen = self._unexamined(session.progress.unentered)
-        state = self.cycle.state
+        state = self.cycle
         #: Whether the budget kept the method from finding a start of some job.
         missing = self._unseen or state.progress.search_cut or state.record.started
         self.cut = (
@@ -203,23 +204,22 @@ class NextCycle:
         """
         profile = self.world.running_profile.copy()
         for reservation in self.cycle.reservations:
-            if reservation.start is None or reservation.demand is None:
+            if reservation.place is None:
                 continue
-            late = self.budget.late()
-            reservation.start = (
-                None if late else start_at(profile, reservation.demand, reservation.start.time)
-            )
-            if reservation.start is None:
-                reservation.estimate = None
+            demand, start = reservation.place
+            again = None if self.budget.late() else start_at(profile, demand, start.time)
+            if again is None:
+                reservation.place = reservation.estimate = None
                 self._shortened.add(reservation.state.number)
             else:
-                allocate_start(profile, reservation.demand, reservation.start)
+                reservation.place = demand, again
+                allocate_start(profile, demand, again)
 
     def _unexamined(self, unentered: set[int]) -> set[int]:
         """Return the jobs that the budget left unexamined, including jobs that were never
         entered.
         """
-        state = self.cycle.state
+        state = self.cycle
         if state.progress.queue_exhausted or not self.budget.late():
             return unentered
         return (set(self.world.pending) | unentered) - state.progress.examined
@@ -261,7 +261,7 @@ class NextCycle:
         )
         for job in self._order:
             if job.id in self._unseen_jobs:
-                yield not_looked_at(job, Greedy.name)
+                yield not_looked_at(job, GREEDY)
             else:
                 yield with_fit(self._answer(job.id), fits)
 
@@ -273,13 +273,11 @@ class NextCycle:
         return self._fits_left_out
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
-        state = self.world.states.get(job)
-        if state.start is not None:
-            return self._started(state, state.start, state.terms, state.alternative)
-        reservation = self.held.get(job)
-        if reservation is not None and reservation.start is not None:
-            return self._foreseen(state, reservation)
-        return self._without_a_place(state, reservation)
+        state, reservation = self.world.states.get(job), self.held.get(job)
+        start = self.planned_start(job)
+        if start is None:
+            return self._without_a_place(state, reservation)
+        return self._planned(state, start, reservation if state.start is None else None)
 
     def omissions(self, jobs: Iterable[Job] | None = None) -> tuple[Omission, ...]:
         """Return the rules that the cycle omits, or that no method obeys, for these jobs.
@@ -293,7 +291,7 @@ class NextCycle:
     def unforeseen(self) -> list[str]:
         """Return names of the rules that may move starts of this cycle in later cycles."""
         found: list[str] = []
-        if self.cycle.state.progress.without_future_allocation:
+        if self.cycle.progress.without_future_allocation:
             found.append("reservation of released slots by jobs without a future allocation")
         several = len(self.instance.pending) > 1
         if several and any(
@@ -303,12 +301,8 @@ class NextCycle:
         later = [
             reservation for reservation in self.cycle.reservations if reservation.start is not None
         ]
-        if any(
-            reservation.demand is not None
-            and reservation.start is not None
-            and not takes_only_slots(reservation.demand, reservation.start)
-            for reservation in later
-        ):
+        places = [item.place for item in later if item.place is not None]
+        if not all(takes_only_slots(*place) for place in places):
             found.append("limits, licences and memory that restrict a reservation")
         if has_spanning_lower_priority_job(later):
             found.append(OUTLASTED)
@@ -320,7 +314,7 @@ class NextCycle:
 
     def _expires_first(self, reservation: JobReservation) -> bool:
         """Whether a reservation expires under its queue's MAX_RESERVE_TIME before its start."""
-        cycles = self.cycle.state.queues[reservation.state.job.queue].reserve_cycles
+        cycles = self.cycle.queues[reservation.state.job.queue].reserve_cycles
         if cycles is None or reservation.estimate is None:
             return cycles is not None
         length = cycles * self.instance.params.mbd_sleep_time
@@ -331,25 +325,28 @@ class NextCycle:
 
         Only for instances in which the queues alone decide the order of jobs.
         """
-        world, cycle = self.world, self.cycle.state
-        state = JobState(job, len(world.states))
-        state.shape = world.requests.shape(job)
-        world.set_durations(state, margin=self.margin)
-        offer = Offer(job, (state.number,))
+        state, offer = self._added(job)
         found = self.cycle.decide(state, offer)
         at_once = isinstance(found, Start)
         if not isinstance(found, Start):
-            found = backfill.backfill_start(cycle, state, offer) or found
+            found = backfill.backfill_start(self.cycle, state, offer) or found
         if isinstance(found, Start):
-            said = self._started(state, found.time, found.terms, found.alternative)
-            exact = not at_once and backfill.is_exact_backfill(cycle, state)
+            said = self._planned(state, found)
+            exact = not at_once and backfill.is_exact_backfill(self.cycle, state)
             fit = self._fit_of_another(state, found) if exact else ""
         elif found is not None and found.start is not None:
-            said = self._foreseen(state, found)
+            said = self._planned(state, found.start, found)
             fit = self._fit_of_another(state, found.start)
         else:
             return self._without_a_place(state, found)
         return replace(said, exact_fit=fit)
+
+    def _added(self, job: Job) -> tuple[JobState, Offer]:
+        """Return the state of one more job, and its dispatch attempt."""
+        state = JobState(job, len(self.world.states))
+        state.shape = self.world.requests.shape(job)
+        self.world.set_durations(state, margin=self.margin)
+        return state, Offer(job, (state.number,))
 
     def result_for_added_job(self, job: Job) -> PlannedJob | Unplaced | None:
         """Return the result for one more job in the cycle, or None if a new cycle has to be run for
@@ -367,7 +364,7 @@ class NextCycle:
             return None
         if has_policy(self.instance) or self.cut or self.cycle.later.waiting:
             return None
-        cycle = self.cycle.state
+        cycle = self.cycle
         if others:
             cycle.progress.failed_starts.clear()
             cycle.set_reservations(first.reservations)
@@ -385,7 +382,7 @@ class NextCycle:
 
         Used for a job that a time limit left without a dispatch attempt.
         """
-        cycle, shape = self.cycle.state, self.world.requests.shape(job)
+        cycle, shape = self.cycle, self.world.requests.shape(job)
         if shape.infeasibility:
             return None
         closed = self._closed(job)
@@ -397,18 +394,13 @@ class NextCycle:
 
     def _start_of_added_job(self, job: Job) -> PlannedJob | None:
         """Return the start of one more job in the finished cycle, or None if it does not start."""
-        world = self.world
-        state = JobState(job, len(world.states))
-        state.shape = world.requests.shape(job)
-        world.set_durations(state, margin=self.margin)
-        found = self.cycle.decide(state, Offer(job, (state.number,)), may_hold=False)
-        if not isinstance(found, Start):
-            return None
-        return self._started(state, found.time, found.terms, found.alternative)
+        state, offer = self._added(job)
+        found = self.cycle.decide(state, offer, may_hold=False)
+        return self._planned(state, found) if isinstance(found, Start) else None
 
     def _fit_of_another(self, state: JobState, start: Start) -> str:
         """Return the exact fit on which the start of one more job depends, "" if there is none."""
-        demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
+        demand = self.world.requests.reserving(self.cycle.world.shape(state), state.job, 0)
         another = self._by_limit(state, Commitment.of(state.job.id, demand, start))
         found = exact_fits(self.profile_before_starts, [*self.commitments, another], only=another)
         return found.get(state.job.id, "")
@@ -426,11 +418,11 @@ class NextCycle:
     @cached_property
     def _order(self) -> tuple[Job, ...]:
         """Return the pending jobs in the order of planning."""
-        return priority_order(self.instance, self.cycle.state.precedence)
+        return priority_order(self.instance, self.cycle.precedence)
 
     def demand_of(self, job: str) -> Demand:
         """Return the demand of a pending job on the hosts that are open to it."""
-        cycle, state = self.cycle.state, self.world.states.get(job)
+        cycle, state = self.cycle, self.world.states.get(job)
         return open_part(cycle, state, self._closed(state.job))
 
     def subtract_open_reservations(self, profile: Profile) -> None:
@@ -446,13 +438,14 @@ class NextCycle:
         state, reservation = self.world.states.get(job), self.held.get(job)
         start = self.planned_start(job)
         if start is not None:
-            demand = reservation.demand if reservation is not None and state.start is None else None
+            place = None if reservation is None or state.start is not None else reservation.place
+            demand = None if place is None else place[0]
             if demand is None:
-                shape = self.cycle.state.shape(state)
+                shape = self.cycle.world.shape(state)
                 duration = state.duration_from(start.time, self.margin)
                 demand = replace(shape.demand, job=state.job, duration=duration)
             # A start given all reservations does not depend on the limit.
-            hangs = state.start is None or state.number in self.cycle.state.progress.exact_backfills
+            hangs = state.start is None or state.number in self.cycle.progress.exact_backfills
             promise = None if state.start is not None else self._promise(job)
             item = Commitment.of(job, demand, start, promise=promise, hangs=hangs)
             return self._by_limit(state, item)
@@ -465,7 +458,7 @@ class NextCycle:
         """Return the commitment with the run limit as its length, if the limit decides which gaps
         fit.
         """
-        backfills = self.cycle.state.queues[state.job.queue].backfill
+        backfills = self.cycle.queues[state.job.queue].backfill
         if item.place is None or state.limit is None or not backfills:
             return item
         demand, start = item.place
@@ -477,9 +470,9 @@ class NextCycle:
 
         def keep(profile: Profile) -> None:
             assert reservation.estimate is not None
-            if reservation.start is None or reservation.demand is None:
+            if reservation.place is None:
                 _hold_reserved(reservation, now, reservation.estimate, profile)
-            elif not takes_only_slots(reservation.demand, reservation.start):
+            elif not takes_only_slots(*reservation.place):
                 # A job that ends by the start needs none of the reserved slots; a longer one
                 # conflicts.
                 subtract_reservations(
@@ -499,7 +492,7 @@ class NextCycle:
 
     def _closed(self, job: Job) -> BoolArray | None:
         """Return the hosts that are closed to a job in every plan, by load or host state."""
-        return self.cycle.state.eligibility.closed(job.queue, None, windows=False, intervals=False)
+        return self.cycle.eligibility.closed(job.queue, None, windows=False, intervals=False)
 
     def planned_start(self, job: str) -> Start | None:
         """Return the planned start of a pending job, or None if the cycle has none for it."""
@@ -512,9 +505,9 @@ class NextCycle:
     def _without_a_place(
         self, state: JobState, reservation: JobReservation | None
     ) -> PlannedJob | Unplaced:
-        job, cycle = state.job, self.cycle.state
+        job, cycle = state.job, self.cycle
         if state.number in self._unseen:
-            return not_looked_at(job, Greedy.name)
+            return not_looked_at(job, GREEDY)
         if why := self._stuck.get(job.id) or self._missed.get(job.id):
             return Unplaced(job.id, why)
         withheld = cycle.progress.ineligible.get(state.number, "")
@@ -535,7 +528,7 @@ class NextCycle:
         return PlannedJob(
             job=job.id,
             start=None,
-            method=Greedy.name,
+            method=GREEDY,
             estimate=None if reservation is None else reservation.estimate,
             reserved=reserved,
             waits_for=waits_for,
@@ -551,7 +544,7 @@ class NextCycle:
         """Return the jobs whose dependency condition is never satisfied in this plan, with the
         reason.
         """
-        cycle, found = self.cycle.state, dict[str, str]()
+        cycle, found = self.cycle, dict[str, str]()
 
         def when(other: After) -> int | None:
             state = self.world.states.get(other.job)
@@ -601,13 +594,13 @@ class NextCycle:
             return False
         reservation = self.held.get(state.job.id)
         if reservation is not None and (
-            reservation.start is not None or self.cycle.method.name == Greedy.name
+            reservation.start is not None or self.cycle.method.name == GREEDY
         ):
             return False
         if state.job.id in stuck or (state.shape is not None and state.shape.infeasibility):
             return True
         return (
-            state.number in self.cycle.state.progress.without_future_allocation
+            state.number in self.cycle.progress.without_future_allocation
             and not self._closed_now(state.job)
         )
 
@@ -643,42 +636,25 @@ class NextCycle:
             shape = self.world.states.get(job.id).shape
             return (shape.infeasibility if shape else "") or "no start was found for it"
 
-    def _started(
-        self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int
+    def _planned(
+        self, state: JobState, start: Start, reservation: JobReservation | None = None
     ) -> PlannedJob:
-        place = Start(start, tuple(terms), alternative).allocation
+        """Return the planned start of a job; reservation: by which it has it, None if it starts
+        now.
+        """
         return PlannedJob(
             job=state.job.id,
-            start=start,
-            finish=self._finish(state, start),
-            allocation=self.world.named(place),
-            method=self.method,
-            alternative=alternative,
-            terms=self._by_term(terms),
-        )
-
-    def _foreseen(self, state: JobState, reservation: JobReservation) -> PlannedJob:
-        assert reservation.start is not None
-        time = reservation.start.time
-        return PlannedJob(
-            job=state.job.id,
-            start=time,
-            finish=self._finish(state, time),
-            allocation=self.world.named(reservation.allocation),
-            method=reservation.method,
-            reserved=self.world.named(reservation.slots),
-            waits_for=reservation.waits_for,
-            alternative=reservation.start.alternative,
-            terms=self._by_term(reservation.start.terms),
+            start=start.time,
+            finish=self._finish(state, start.time),
+            allocation=self.world.named(start.allocation),
+            method=self.method if reservation is None else reservation.method,
+            reserved={} if reservation is None else self.world.named(reservation.slots),
+            waits_for="" if reservation is None else reservation.waits_for,
+            alternative=start.alternative,
+            terms=tuple(map(self.world.named, start.terms)) if len(start.terms) > 1 else (),
         )
 
     def _finish(self, state: JobState, start: int) -> int | None:
         """Return the expected end of the job."""
         duration = state.duration_from(start, self.margin)
         return None if duration is None else start + duration - self.margin
-
-    def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
-        """Return the slots by host name of each term of a compound requirement, () for other
-        jobs.
-        """
-        return tuple(map(self.world.named, terms)) if len(terms) > 1 else ()

@@ -48,7 +48,7 @@ def _waited_for(cycle: CycleState) -> list[AdvanceReservation]:
     names = {
         state.job.reservation
         for state in cluster.pending.values()
-        if _is_eligible(state, now) and not cycle.shape(state).infeasibility
+        if _is_eligible(state, now) and not cycle.world.shape(state).infeasibility
     }
     names |= {
         s.job.reservation for s in cluster.subsets.suspended.values() if s.status == PREEMPTED

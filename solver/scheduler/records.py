@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from ...model.compact import OnDemand
 from ...model.display import data_of, with_stamps
 from ...model.escaping import html_table
-from ...model.instance import BorrowedSlots, HeldHosts, Instance
+from ...model.instance import Instance
 from ...model.job_table import JobTable
 from ...model.omissions import Omission
 from ...model.plan import allocation_text
-from .cycle_state import CycleRecord, CycleState
+from .cycle_state import CycleRecord
 from .events import Settings
-from .job_state import FUTURE, PENDING, PREEMPTED, JobState, ReservationTimer
+from .job_state import FUTURE, PENDING, PREEMPTED, JobState
 from .world import World
 
 
@@ -182,17 +182,13 @@ def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
             "method": reservation.method,
             "estimate": reservation.estimate,
             "reserved": world.named(reservation.slots),
-            **({"memory": _named(reservation.memory, world)} if reservation.memory else {}),
+            **({"memory": world.named(reservation.memory)} if reservation.memory else {}),
             **({"allocation": world.named(reservation.allocation)} if reservation.start else {}),
             **({"fallback": reservation.fallback} if reservation.fallback else {}),
         }
         for reservation in record.reservations
     ]
     return entry
-
-
-def _named(amounts: dict[int, float], world: World) -> dict[str, float]:
-    return {world.names[host]: amount for host, amount in amounts.items()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -256,60 +252,3 @@ class Simulation(JobTable[JobRecord]):
             for r in self.jobs
         )
         return html_table(f"simulation, {self._done()}", head, rows)
-
-
-def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:
-    """Return reservation timers of jobs that have, had or must pause a reservation; names: hosts by
-    number.
-    """
-    return tuple(
-        HeldHosts(
-            state.job.id,
-            tuple(names[host] for host in state.holding.hosts),
-            state.holding.since,
-            state.holding.blocked_until,
-        )
-        for state in states
-        if state.holding
-    )
-
-
-def may_remember(cycle: CycleState) -> Iterator[JobState]:
-    """Return the pending jobs, by number, that :func:`held_hosts` may return."""
-    pending = cycle.world.pending
-    return (pending[number] for number in sorted(cycle.reservation_timers) if number in pending)
-
-
-def backfilled_slots_by_job(world: World) -> tuple[BorrowedSlots, ...]:
-    """Return the backfilled slots of the running jobs that have any."""
-    return tuple(
-        BorrowedSlots(state.job.id, world.named(state.backfilled_slots))
-        for state in world.subsets.backfilled.values()
-    )
-
-
-def take_over(cycle: CycleState, instance: Instance) -> None:
-    """Take over the reservation timers of the instance before the first cycle; unknown jobs are
-    ignored.
-    """
-    world = cycle.world
-    hosts = instance.cluster.host_index() if instance.held or instance.borrowed else {}
-    waiting = {job.id for job in instance.pending} if instance.held else set()
-    for item in instance.held:
-        if item.job in waiting:
-            state = world.states.get(item.job)
-            there = tuple(hosts[host] for host in item.hosts)
-            state.holding = ReservationTimer(there, item.since, item.rest_until)
-            if state.holding:
-                cycle.reservation_timers[state.number] = state
-    backfill_jobs = {state.job.id: state for state in world.running.values()} if hosts else {}
-    for loan in instance.borrowed:
-        if loan.job in backfill_jobs:
-            _restore_backfilled(
-                world, backfill_jobs[loan.job], {hosts[h]: n for h, n in loan.slots.items()}
-            )
-
-
-def _restore_backfilled(world: World, state: JobState, slots: dict[int, int]) -> None:
-    state.backfilled_slots = slots
-    world.subsets.backfilled[state.number] = state

@@ -114,13 +114,11 @@ class _PlannedRun:
 
     def meets(self, other: JobReservation) -> bool:
         """Whether the allocation of another job meets this run."""
-        if other.start is None or other.demand is None:
+        if other.place is None:
             return False
-        begin, end = run_of(other.demand, other.start)
+        begin, end = run_of(*other.place)
         overlaps = begin < self.end and self.begin < end
-        return overlaps and not self.hosts.isdisjoint(
-            hosts_and_pools_used(other.demand, other.start)[0]
-        )
+        return overlaps and not self.hosts.isdisjoint(hosts_and_pools_used(*other.place)[0])
 
 
 class ReservationSequence:
@@ -181,10 +179,11 @@ class ReservationSequence:
         hosts, pools = hosts_and_pools_used(demand, start)
         found = set()
         for item in self._order:
-            if item.demand is None or item.start is None:
+            if item.place is None:
                 continue
-            own, limits = hosts_and_pools_used(item.demand, item.start)
-            if not own.isdisjoint(hosts) or not limits.isdisjoint(pools) or _has_more(item.demand):
+            own, limits = hosts_and_pools_used(*item.place)
+            more = _has_more(item.place[0])
+            if more or not own.isdisjoint(hosts) or not limits.isdisjoint(pools):
                 found.add(item.state.number)
         return found
 
@@ -224,11 +223,11 @@ class ReservationSequence:
         ends: bool,
     ) -> None:
         """Add one reservation to those at an instant. ends: as opposed to a job without an end."""
-        demand, start, made = reservation.demand, reservation.start, reservation
-        if demand is not None and start is not None:
+        made = reservation
+        if reservation.place is not None:
             spare = None
             if not ends:
-                left = self._left(reservation, demand, start, base, time)
+                left = self._left(reservation, *reservation.place, base, time)
                 spare = np.maximum(left - np.floor(instant.unprotected.free(SLOTS, time)), 0.0)
             made = reserve_future_allocation(
                 reservation.without_amounts(),
@@ -309,12 +308,13 @@ def subtract_reservations(
     rows = ReservationRows(profile.table)
     times = base.candidate_times(now)
     for reservation in reservations:
-        estimate, demand, start = estimate_of(reservation), reservation.demand, reservation.start
+        estimate = estimate_of(reservation)
         if estimate <= since:
             continue
-        if start is None or demand is None:
+        if reservation.place is None:
             rows.add(reservation.alternative, reservation.slots, reservation.memory, now, estimate)
             continue
+        demand, start = reservation.place
         alternative = demand.terms[0].alternatives[start.alternative]
         edges = breakpoints(times, estimate, since=since, before=before, max_instants=max_instants)
         if len(edges) < 2:
@@ -341,9 +341,7 @@ def profile_without_backfill(
     limited = [
         reservation
         for reservation in held
-        if reservation.start is None
-        or reservation.demand is None
-        or not takes_only_slots(reservation.demand, reservation.start)
+        if reservation.place is None or not takes_only_slots(*reservation.place)
     ]
     shown = base.copy()
     subtract_reservations(shown, limited, base, now, sequence=ReservationSequence(held))

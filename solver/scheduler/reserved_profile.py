@@ -491,10 +491,11 @@ def _pools(alternative: Alternative | None) -> list[int]:
 
 def counted_slots(reservation: JobReservation, table: ResourceTable) -> dict[int, float]:
     """Return the slots of the whole allocation that each limit over hosts counts, by pool."""
-    if reservation.start is None or reservation.demand is None:
+    if reservation.place is None:
         return dict(reservation.in_pools(table))
-    alternative = reservation.demand.terms[0].alternatives[reservation.start.alternative]
-    total = float(sum(full_allocation(reservation.demand, reservation.start, table).values()))
+    demand, start = reservation.place
+    alternative = demand.terms[0].alternatives[start.alternative]
+    total = float(sum(full_allocation(demand, start, table).values()))
     return dict.fromkeys(_pools(alternative), total)
 
 
@@ -507,7 +508,7 @@ def fixed_reservation(
     before: slots that the limits count of the reservations before it, by pool.
     """
     until = estimate_of(reservation)
-    if reservation.start is None or reservation.demand is None:
+    if reservation.place is None:
         return FixedReservation(
             reservation,
             reservation.alternative,
@@ -516,7 +517,7 @@ def fixed_reservation(
             until,
             exact=True,
         )
-    demand, start = reservation.demand, reservation.start
+    demand, start = reservation.place
     alternative = demand.terms[0].alternatives[start.alternative]
     place = full_allocation(demand, start, base.table)
     if takes_only_slots(demand, start):
@@ -646,9 +647,6 @@ class PlannedProfiles:
         self._records_full = records_full
         self._profile: Profile | None = None
         self._guard: ReservedProfile | None = None
-        self._always_free: FloatArray | None = None
-        #: Slots that stay free until an instant, [H], for jobs without a place of their own.
-        self._least_before: dict[int, FloatArray] = {}
         #: Earliest instant (seconds) at which allocations are searched.
         self.since = world.now
 
@@ -659,26 +657,22 @@ class PlannedProfiles:
 
     def invalidate(self) -> None:
         """Drop the profiles after a change other than a start."""
-        self._profile = self._always_free = None
+        self._profile = None
         self.invalidate_reserved()
 
     def invalidate_reserved(self) -> None:
         """Discard the reserved profile after the removal of a reservation without an allocation."""
         self._guard = None
-        self._least_before.clear()
 
     def add(self, demand: Demand, start: Start) -> None:
         """Add a planned start."""
-        self._least_before.clear()
         if self._profile is not None:
             allocate_start(self._profile, demand, start)
-            self._always_free = None
         if self._guard is not None:
             self._guard.add_planned(demand, start)
 
     def add_reservation(self, reservation: JobReservation) -> None:
         """Add a reservation whose allocation was added before."""
-        self._least_before.clear()
         if self._guard is not None:
             self._guard.add_reservation(reservation)
 
@@ -697,19 +691,16 @@ class PlannedProfiles:
         if profile.table.unreserved != SLOTS:  # There are advance reservations with jobs inside.
             block_advance_reservations(self._world.instance, profile)
         for reservation in reservations:
-            if reservation.start is not None and reservation.demand is not None:
-                allocate_start(profile, reservation.demand, reservation.start)
+            if reservation.place is not None:
+                allocate_start(profile, *reservation.place)
         return profile
 
     def min_free_slots(self, without: JobState) -> FloatArray:
         """Return the slots of each host that stay free from now on, given all planned
         starts, [H].
         """
-        if self._reservations.get(without) is not None:
-            return _always_free(self.profile(without))
-        if self._always_free is None:
-            self._always_free = _always_free(self.profile())
-        return self._always_free
+        future = self.profile(without)
+        return future.min_free(SLOTS, future.checkpoints(future.now, None))
 
     def _shared_guard(self) -> ReservedProfile:
         if self._guard is None:
@@ -745,26 +736,17 @@ class PlannedProfiles:
         if (
             reservation is None
             or not reservation.is_partly_protected
-            or reservation.start is None
-            or reservation.start.time >= until
+            or reservation.place is None
+            or reservation.place[1].time >= until
         ):
-            if until not in self._least_before:
-                points = future.checkpoints(now, until - now)
-                self._least_before[until] = future.min_free(SLOTS, points)
-            return np.maximum(free - self._least_before[until], 0.0)
+            least = future.min_free(SLOTS, future.checkpoints(now, until - now))
+            return np.maximum(free - least, 0.0)
         # The future allocation of the job lasts beyond `until`, so no other job counts on it.
-        assert reservation.demand is not None
-        begin = reservation.start.time
+        begin = reservation.place[1].time
         least = future.min_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
-        for host, count in full_allocation(
-            reservation.demand, reservation.start, future.table
-        ).items():
+        for host, count in full_allocation(*reservation.place, future.table).items():
             least[host] += count
         if begin > now:
             before = future.min_free(SLOTS, future.checkpoints(now, begin - now))
             least = np.minimum(least, before)
         return np.maximum(free - least, 0.0)
-
-
-def _always_free(future: Profile) -> FloatArray:
-    return future.min_free(SLOTS, future.checkpoints(future.now, None))

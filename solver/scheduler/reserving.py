@@ -39,6 +39,7 @@ from .cycle_reservations import (
     uses_on_host,
 )
 from .cycle_state import CycleState
+from .events import GREEDY, TIME_BASED
 from .job_state import JobState
 
 
@@ -49,7 +50,9 @@ def may_reserve(cycle: CycleState, state: JobState) -> bool:
     cycles = cycle.queues[state.job.queue].reserve_cycles
     if cycles is None:
         return cycle.settings.every_queue
-    if not (cycle.reserve_plugin if state.job.slots == 1 else cycle.parallel_plugin):
+    plugin = "schmod_reserve" if state.job.slots == 1 else "schmod_parallel"
+    modules = cycle.instance.params.modules
+    if modules is not None and plugin not in modules:
         return False
     length = cycles * cycle.instance.params.mbd_sleep_time
     # After the reservation time expires, one session passes without a reservation; then it starts
@@ -68,7 +71,7 @@ def runs_out(cycle: CycleState, state: JobState) -> bool:
 
 def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
     """Return the demand of a reservation on the hosts that are open in this cycle (TBR-16)."""
-    demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
+    demand = cycle.world.requests.reserving(cycle.world.shape(state), state.job, cycle.world.now)
     return without_hosts(replace(demand, earliest=cycle.earliest_eligible(state)), closed)
 
 
@@ -80,12 +83,6 @@ def earlier_of_its_own(
     if reservation is not None and (time is None or (reservation.estimate or time + 1) <= time):
         return reservation
     return None
-
-
-def place_of_its_own(cycle: CycleState, state: JobState) -> JobReservation | None:
-    """Return the future allocation of the job made earlier in this cycle in another partition."""
-    reservation = cycle.reservation_table.get(state)
-    return None if reservation is None or reservation.start is None else reservation
 
 
 def expiries(cycle: CycleState) -> list[int]:
@@ -127,70 +124,58 @@ def too_late(cycle: CycleState) -> list[int]:
     return sorted(time for time in found if time > cycle.world.now)
 
 
-class Greedy:
-    """Greedy reservation, LSF's default: reserves free slots and counts on ends of running jobs."""
+def greedy_reservation(
+    cycle: CycleState, state: JobState, closed: BoolArray | None
+) -> JobReservation | None:
+    """Return a greedy reservation (GRD-01), or None if no resource can be reserved."""
+    if state.reserved is not None:
+        # The resources that the job waits for are already reserved for it, in use, or released
+        # at a known second.
+        found = future_allocation(cycle, state, closed)
+        if found is None or found.start is None or not cycle.waits_for_estimates(state.job):
+            return found
+        return JobReservation(state, GREEDY, found.start.time)
+    kind = (cycle.world.shape(state).number, cycle.relevant_duration(state))
+    # LSF's open family recomputes a reservation in each cycle, from the slots free then.
+    remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.scheduler.is_lava
+    backfilled = remembers and bool(state.holding.hosts)
+    if not backfilled and kind in cycle.progress.unreservable_kinds:
+        return None
+    reservation = _reserve_free(cycle, state, closed, backfilled)
+    if reservation is None:
+        # Free resources only shrink in a cycle; with partitions, each partition has its own.
+        if not backfilled and not cycle.instance.partitions:
+            cycle.progress.unreservable_kinds.add(kind)
+        return None
+    return earlier_of_its_own(cycle, state, reservation.estimate) or reservation
 
-    name = "greedy"
-    summary = (
-        "reserve free slots as they are released, regardless of topology; the estimate is "
-        "a lower bound"
+
+def _reserve_free(
+    cycle: CycleState, state: JobState, closed: BoolArray | None, backfilled: bool
+) -> JobReservation | None:
+    """Reserve the resources that are free for the job; backfilled: other jobs may use reserved
+    slots.
+    """
+    residual, now = cycle.residual(closed, state), cycle.world.now
+    if not backfilled and not (residual.free(SLOTS, now) > 0).any():
+        return None
+    memory = cycle.queues[state.job.queue].holds_memory
+    shape = cycle.world.shape(state)
+    demand = replace(shape.reserving, job=state.job, earliest=cycle.earliest_eligible(state))
+    usable = without_hosts(demand, closed)
+    if not only_slots_and_memory_short(usable, residual, now, memory_may=memory):
+        return None
+    return reserve_greedily(
+        state,
+        demand,
+        residual,
+        cycle.world.running_profile,
+        now,
+        memory=memory,
+        by_start_time=cycle.instance.params.reserve_by_starttime,
+        backfilled_slots=cycle.backfilled_slots if backfilled else None,
+        lava=cycle.instance.params.scheduler.is_lava,
     )
-    looks_ahead = False
-
-    def before(self, cycle: CycleState) -> None:
-        """Do nothing, because greedy reservation does not plan ahead."""
-
-    def reserve(
-        self, cycle: CycleState, state: JobState, closed: BoolArray | None
-    ) -> JobReservation | None:
-        """Return a greedy reservation (GRD-01), or None if no resource can be reserved."""
-        if state.reserved is not None:
-            # The resources that the job waits for are already reserved for it, in use, or released
-            # at a known second.
-            found = future_allocation(cycle, state, closed)
-            if found is None or found.start is None or not cycle.waits_for_estimates(state.job):
-                return found
-            return JobReservation(state, "greedy", found.start.time)
-        kind = (cycle.shape(state).number, cycle.relevant_duration(state))
-        # LSF's open family recomputes a reservation in each cycle, from the slots free then.
-        remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.scheduler.is_lava
-        backfilled = remembers and bool(state.holding.hosts)
-        if not backfilled and kind in cycle.progress.unreservable_kinds:
-            return None
-        reservation = self._reserve(cycle, state, closed, backfilled)
-        if reservation is None:
-            # Free resources only shrink in a cycle; with partitions, each partition has its own.
-            if not backfilled and not cycle.instance.partitions:
-                cycle.progress.unreservable_kinds.add(kind)
-            return None
-        return earlier_of_its_own(cycle, state, reservation.estimate) or reservation
-
-    def _reserve(
-        self, cycle: CycleState, state: JobState, closed: BoolArray | None, backfilled: bool
-    ) -> JobReservation | None:
-        """Reserve the resources that are free for the job; backfilled: other jobs may use reserved
-        slots.
-        """
-        residual, now = cycle.residual(closed, state), cycle.world.now
-        if not backfilled and not (residual.free(SLOTS, now) > 0).any():
-            return None
-        memory = cycle.queues[state.job.queue].holds_memory
-        shape = cycle.shape(state)
-        demand = replace(shape.reserving, job=state.job, earliest=cycle.earliest_eligible(state))
-        usable = without_hosts(demand, closed)
-        if not only_slots_and_memory_short(usable, residual, now, memory_may=memory):
-            return None
-        return reserve_greedily(
-            state,
-            demand,
-            residual,
-            cycle.world.running_profile,
-            now,
-            memory=memory,
-            by_start_time=cycle.instance.params.reserve_by_starttime,
-            backfilled_slots=cycle.backfilled_slots if backfilled else None,
-            lava=cycle.instance.params.scheduler.is_lava,
-        )
 
 
 def reserve_greedily(
@@ -276,13 +261,13 @@ def _of_group(
             wanted = max(0, wanted - part)
     first = _first_host(demand, group, free, backfilled)
     if first is None:
-        return JobReservation(state, "greedy", None, {})
+        return JobReservation(state, GREEDY, None, {})
     slots = _at_most(free_slots_in_order(demand, group, free, wanted, first), most)
     if demand.exclusive:
         own = dict.fromkeys((*backfilled, *slots))
         slots = {host: int(free[host]) for host in own if free[host] >= 1}
     reservation = JobReservation(
-        state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0]
+        state, GREEDY, None, slots, alternative=demand.terms[0].alternatives[0]
     )
     reservation.backfilled = backfilled
     return reservation
@@ -412,7 +397,7 @@ def _estimate(
     if missing > 0:
         slots_at = _when(running, group, float(missing))
         if slots_at is None and lava:
-            finish, host, _ = running.slots_by_finish()
+            finish, host, _ = running.by_finish()
             inside = np.flatnonzero(group[host])
             slots_at = int(finish[inside[-1]]) if inside.size else None
     memory_at: int | None = now
@@ -462,7 +447,7 @@ def _when(running: RunningProfile, group: BoolArray, needed: float) -> int | Non
     """Return the end of a running job at which the slots freed on a group of hosts reach the
     need.
     """
-    finish, host, slots = running.slots_by_finish()
+    finish, host, slots = running.by_finish()
     inside = np.flatnonzero(group[host])
     position = int(np.searchsorted(np.cumsum(slots[inside]), needed))
     return int(finish[inside[position]]) if position < len(inside) else None
@@ -512,60 +497,35 @@ def free_slots_in_order(
     return dict(zip(hosts[used].tolist(), taken[used].tolist(), strict=True))
 
 
-class NoReservation:
-    """The method without reservations, under which large jobs may starve."""
-
-    name = "none"
-    summary = "nothing is reserved for pending jobs"
-    looks_ahead = False
-
-    def before(self, cycle: CycleState) -> None:
-        """Do nothing, because this method does not plan ahead."""
-
-    def reserve(
-        self, cycle: CycleState, state: JobState, closed: BoolArray | None
-    ) -> JobReservation | None:
-        """Return None, because this method reserves nothing."""
+def time_based_reservation(
+    cycle: CycleState, state: JobState, closed: BoolArray | None
+) -> JobReservation | None:
+    """Return a future allocation for one of the first N jobs, else a greedy reservation marked with
+    the reason (TBR-04); with Slurm none.
+    """
+    fallback = ""
+    if cycle.budget.stopped():
+        cycle.progress.search_cut = True
+        reservation = previous_place(cycle, state, closed)
+        if reservation is not None:
+            return reservation
+        cycle.progress.unsearched.add(state.number)
+    elif cycle.may_reserve_more(state):
+        reservation = future_allocation(cycle, state, closed)
+        if reservation is not None:
+            return reservation
+        # It may have a future allocation in another partition.
+        found = cycle.reservation_table.get(state)
+        if found is not None and found.place is not None:
+            return found
+        cycle.progress.without_future_allocation.add(state.number)
+        fallback = "no future allocation was found for it"
+    if cycle.instance.params.scheduler.plans_nodes:
         return None
-
-
-class TimeBased:
-    """Time-based reservation: future allocations for the first N jobs, greedy for the rest."""
-
-    name = "time-based"
-    summary = "the first N jobs get the earliest finish at which all requested resources are free"
-    looks_ahead = True
-
-    def before(self, cycle: CycleState) -> None:
-        """Do nothing, because jobs are planned one by one."""
-
-    def reserve(
-        self, cycle: CycleState, state: JobState, closed: BoolArray | None
-    ) -> JobReservation | None:
-        """Return a future allocation, else a greedy reservation marked with the reason (TBR-04);
-        with Slurm none.
-        """
-        fallback = ""
-        if cycle.budget.stopped():
-            cycle.progress.search_cut = True
-            reservation = previous_place(cycle, state, closed)
-            if reservation is not None:
-                return reservation
-            cycle.progress.unsearched.add(state.number)
-        elif cycle.may_reserve_more(state):
-            reservation = future_allocation(cycle, state, closed)
-            if reservation is not None:
-                return reservation
-            if (found := place_of_its_own(cycle, state)) is not None:
-                return found
-            cycle.progress.without_future_allocation.add(state.number)
-            fallback = "no future allocation was found for it"
-        if cycle.instance.params.scheduler.plans_nodes:
-            return None
-        reservation = Greedy().reserve(cycle, state, closed)
-        if reservation is not None and reservation.method == Greedy.name:
-            reservation.fallback = fallback
-        return reservation
+    reservation = greedy_reservation(cycle, state, closed)
+    if reservation is not None and reservation.method == GREEDY:
+        reservation.fallback = fallback
+    return reservation
 
 
 def future_allocation(
@@ -584,7 +544,7 @@ def future_allocation(
         )
     if start is not None and start.time <= now:
         if (there := place_to_backfill(cycle, state, closed)) is not None:
-            return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
+            return hold_now(cycle, state, demand, there, closed, method=TIME_BASED)
         # The start is prevented by a rule that no plan foresees: examine it again when a job ends.
         ends = cycle.planned.profile(state).candidate_times(demand.earliest, finishes_only=True)[
             1:2
@@ -597,7 +557,7 @@ def future_allocation(
     found = earlier_of_its_own(cycle, state, start.time)
     if found is not None and found.start is not None:
         return found
-    reservation = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
+    reservation = hold_now(cycle, state, demand, start, closed, method=TIME_BASED)
     if cycle.settings.planning and not cycle.record.started:
         # The cycle is run again after a start, and the second result counts.
         reservation.waits_for = _reason(cycle, state, demand, start)
@@ -611,11 +571,11 @@ def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> i
     run limit may use other slots that are held (TBR-18).
     """
     last = cycle.reservations[-1] if cycle.reservations else None
-    if last is None or last.start is None or last.demand is None or cycle.instance.partitions:
+    if last is None or last.place is None or cycle.instance.partitions:
         return None
-    equal = last.demand.kind == demand.kind and last.state.limit == state.limit
+    equal = last.place[0].kind == demand.kind and last.state.limit == state.limit
     alone = len(demand.terms) == 1 and demand.interval is None
-    return last.start.time if equal and alone else None
+    return last.place[1].time if equal and alone else None
 
 
 def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Start | None:
@@ -629,7 +589,7 @@ def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | No
     resting = cycle.eligibility.closed(state.job.queue, None)
     if resting is not None:
         closed = resting if closed is None else closed | resting
-    return cycle.try_start(cycle.shape(state), cycle.backfill_residual(closed, state, until))
+    return cycle.try_start(cycle.world.shape(state), cycle.backfill_residual(closed, state, until))
 
 
 def previous_place(
@@ -644,7 +604,7 @@ def previous_place(
     demand = open_part(cycle, state, closed)
     if not still_free(cycle.planned.profile(state), demand, start):
         return None
-    return hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
+    return hold_now(cycle, state, demand, start, closed, method=TIME_BASED)
 
 
 def hold_now(
@@ -659,7 +619,7 @@ def hold_now(
     """Return the part of a future allocation to protect now, if only slots and memory are short."""
     memory = cycle.queues[state.job.queue].holds_memory
     reservation = JobReservation(
-        state, method, start.time, includes_memory=memory, start=start, demand=demand
+        state, method, start.time, includes_memory=memory, place=(demand, start)
     )
     profile, free = cycle.planned.profile(state), cycle.planned.min_free_slots(state)
     return reserve_future_allocation(
@@ -729,7 +689,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
     others = cycle.other_reservations(state)
     profile = cycle.planned.profile(state)
     key = demand.kind, start.time
-    short = cycle.short.get(key)
+    short = cycle.progress.short.get(key)
     if not short and others and start.time > demand.earliest:
         # Only the instant before the start matters.
         times = profile.candidate_times(demand.earliest, finishes_only=True)
@@ -759,7 +719,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
             if item.start is not None and item.start.time == time:
                 yield item.state.job.id, cycle.world.named(item.allocation)
 
-    reason, cycle.short[key] = reason_and_shortage(
+    reason, cycle.progress.short[key] = reason_and_shortage(
         *(problem, demand, start, profile, planned),
         finishes_only=True,
         short=short,

@@ -18,9 +18,9 @@ import numpy as np
 from ...model.job import Job
 from ...model.shares import hosts_beside
 from ..availability.demand import TermDemand
-from ..fairshare.dispatch_policy import FirstCome
-from ..fairshare.queue_order import queue_key
+from ..fairshare.priority_order import FirstCome
 from ..fairshare.stages import Offer
+from ..fairshare.waiting_jobs import queue_key
 from ..placement.single import place_most
 from .cycle_state import CycleState
 from .job_state import RUNNING, JobState
@@ -56,7 +56,7 @@ def grow_resizable_jobs(cycle: CycleState) -> None:
 def grow(cycle: CycleState, offer: Offer) -> None:
     """Let one resizable job grow within its offer."""
     state = cycle.world.states.get(offer.job.id)
-    demand = cycle.world.requests.now(cycle.shape(state))
+    demand = cycle.world.requests.now(cycle.world.shape(state))
     if offer.ineligibility or demand.impossible or len(demand.terms) > 1:
         return
     if demand.terms[0].unit is not None:  # cu[] of its queue: the job is not resizable there (004)

@@ -48,11 +48,10 @@ from ...model.progress import OnProgress, Progress
 from ...model.shares import aps_groups
 from ..availability.usage import FOREVER
 from ..budget import Budget
-from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
-from ..fairshare.priority_order import next_reordering
+from ..fairshare.priority_order import FirstCome, dispatch_policy, next_reordering
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import unheeded_in_a_run
-from .cycle import Cycle
+from .cycle import Cycle, take_over
 from .cycle_state import CycleRecord, CycleState
 from .dependents import Dependents
 from .events import EFFORT, Settings
@@ -71,7 +70,7 @@ from .job_state import (
 )
 from .loaded_jobs import LoadedRunningJobs
 from .methods import Reservation, settings_for
-from .records import JobRecords, Simulation, log_entry, take_over
+from .records import JobRecords, Simulation, log_entry
 from .reserving import expiries
 from .world import World
 
@@ -314,7 +313,7 @@ class Session:
             if not (self.settings.planning or pending_only):
                 self.world.make_states()
         if not self.settings.planning:
-            take_over(self.cycle.state, self.instance)
+            take_over(self.cycle, self.instance)
         self.budget.renew_grace()
         for number, change in enumerate(self.changes):
             of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))
@@ -501,7 +500,7 @@ class Session:
         if state is None or self.settings.planning or self.world.may_start_by_deadline(state):
             return False
         self._only_submissions = False
-        self.cycle.state.clear_holding(state)
+        self.cycle.clear_holding(state)
         state.reason = aborted(self.instance, state.job)
         self.world.cancel(state)
         return True
@@ -526,9 +525,9 @@ class Session:
             self.eligibility.report(change.host, change.values)
             world.running_profile.enter_reported()
         elif isinstance(change, (Resize, Release)):
-            self._note(change.job, change, resize(self.cycle.state, change))
+            self._note(change.job, change, resize(self.cycle, change))
         elif not isinstance(change, NewJob):
-            self._note(change.job, change, apply_command(self.cycle.state, change))
+            self._note(change.job, change, apply_command(self.cycle, change))
 
     def _note(self, job: str, change: Change, why: str) -> None:
         if why:
@@ -575,7 +574,7 @@ class Session:
         fall = world.running_profile.falls.next_after(world.now)
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
-        found += expiries(self.cycle.state)
+        found += expiries(self.cycle)
         found += [time for time in self.cycle.too_late if time > now]
         found += self._openings(now)
         for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):

@@ -78,13 +78,14 @@ class PendingReasons:
         alone = tuple(_of_queue_and_policy(state, job))
         if alone or state.has_reservation(job):
             return alone or self._on_hosts(job)
-        key = (state.shape(job).number, job.job.user, job.job.group, state.relevant_duration(job))
+        kind = state.world.shape(job).number
+        key = (kind, job.job.user, job.job.group, state.relevant_duration(job))
         if key not in self._known:
             self._known[key] = self._on_hosts(job)
         return self._known[key]
 
     def _on_hosts(self, job: JobState) -> tuple[Reason, ...]:
-        demand = self._state.world.requests.now(self._state.shape(job))
+        demand = self._state.world.requests.now(self._state.world.shape(job))
         found = tuple(_Hosts(self._state, job, demand).reasons()) if demand.terms else ()
         never = demand.impossible or not demand.terms
         return found or (Reason(Pending.REFUSED if never else Pending.POSTPONED),)
@@ -319,7 +320,7 @@ class _Hosts:
             for host in self.instance.cluster.hosts
         ]
         self._mark(Pending.HOST_WINDOW, np.array(shut, dtype=bool))
-        interval = rules.interval(self.queue)
+        interval = rules.situation.instance.accept_interval(self.queue)
         if interval:
             self._mark(Pending.JUST_ACCEPTED, now < self.world.last_accepted + interval)
 

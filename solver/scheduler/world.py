@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,10 +27,10 @@ from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
 from ..availability.demand import Demand
 from ..availability.resources import Allocation, FloatArray, IntArray, Pool, ResourceTable
-from ..availability.running_profile import FreeNow, HeldPart, Hold, RunningProfile
-from ..availability.usage import FOREVER
+from ..availability.running_profile import FreeNow, Hold, RunningProfile
+from ..availability.usage import FOREVER, HeldPart
 from ..fairshare.dispatch_order import DispatchOrder
-from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..fairshare.priority_order import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
 from ..problem import Running
@@ -51,6 +52,8 @@ from .job_state import (
     Shape,
     ShapeTable,
 )
+
+Amount = TypeVar("Amount", int, float)
 
 
 def ends_of_running(
@@ -597,7 +600,7 @@ class World:
         """Resume a suspended job where it stopped."""
         if state.status == PREEMPTED:
             state.allocated_at = now
-            self.running_profile.takes_slots(state.number)
+            self.running_profile.set_slots(state.number, 1.0)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
         del self.subsets.suspended[state.number]
         self._update_expected_end(state, self.now)
@@ -609,7 +612,7 @@ class World:
         """Set another expected finish of a running job (seconds), None if it is unknown."""
         assert state.start is not None
         finish = state.killed_at(state.start) if at is None else state.expected_end(at)
-        self.running_profile.moved(state.number, self.holds(state), state.start, finish)
+        self.running_profile.moved(state.number, state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
         """Apply a new run limit to a running job."""
@@ -672,9 +675,9 @@ class World:
         """
         state.shape = None if job is None else self.requests.shape(job)
 
-    def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
-        """Return an allocation by host names."""
-        return {self.names[host]: slots for host, slots in allocation.items()}
+    def named(self, amounts: Mapping[int, Amount]) -> dict[str, Amount]:
+        """Return an allocation, or other amounts by host, by host names."""
+        return {self.names[host]: amount for host, amount in amounts.items()}
 
     def _loads(self, state: JobState) -> Iterable[Reservation]:
         """Return the load indices that a running job reserves."""

@@ -42,6 +42,7 @@ from ...model.slurm_version import (
 from ..availability.demand import Demand, candidates_of
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
+from ..availability.usage import parts_of
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
@@ -719,7 +720,7 @@ def _caps(
     if kept:
         profile = profile.copy()
         for run in kept:
-            profile.allocate(run.uses, run.allocation, time, time + 1)
+            profile.allocate(parts_of(profile.table, run.uses, run.allocation), time, time + 1)
     alternative = replace(_alternative(demand), pool_uses=())
     if gpus is not None:
         index = profile.table.host_index(PHYSICAL)

@@ -8,7 +8,7 @@ from availability_cases import steps, table, takes
 from slotwise import Host
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.running_profile import FinishTimes, Hold, RunningProfile
-from slotwise.solver.availability.usage import FOREVER
+from slotwise.solver.availability.usage import FOREVER, parts_of
 
 
 def plain(allocation: dict[int, int]) -> list[Hold]:
@@ -55,6 +55,6 @@ def test_many_starts_and_ends_leave_what_a_new_profile_has(seed: int) -> None:
             del alive[gone]
     fresh = Profile(where, 0)
     for allocation, finish in alive.values():
-        fresh.allocate(takes(), allocation, 0, finish)
+        fresh.allocate(parts_of(where, takes(), allocation), 0, finish)
     assert steps(live.copy()) == steps(fresh)
     assert live.finish.of == {number: finish for number, (_, finish) in alive.items()}

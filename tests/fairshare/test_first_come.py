@@ -9,9 +9,8 @@ import pytest
 from sampling import some
 from slotwise import Job
 from slotwise.model.generate import generate
-from slotwise.solver.fairshare.dispatch_policy import FirstCome
-from slotwise.solver.fairshare.priority_order import priority_order
-from slotwise.solver.fairshare.queue_order import queue_key
+from slotwise.solver.fairshare.priority_order import FirstCome, priority_order
+from slotwise.solver.fairshare.waiting_jobs import queue_key
 
 INSTANCE = generate(hosts=1, running=0, pending=0)
 PRIORITY = {queue.name: queue.priority for queue in INSTANCE.queues}

@@ -9,8 +9,8 @@ import pytest
 from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.solver.availability.resources import BoolArray, IntArray
-from slotwise.solver.fairshare.dispatch_policy import FirstCome
-from slotwise.solver.fairshare.queue_order import JobKind
+from slotwise.solver.fairshare.priority_order import FirstCome
+from slotwise.solver.fairshare.waiting_jobs import JobKind
 
 
 class Longer:

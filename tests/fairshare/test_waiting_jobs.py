@@ -115,9 +115,9 @@ def test_a_cycle_without_a_free_slot_looks_at_no_pending_job() -> None:
     session.begin()
     looked: list[int] = []
     session.advance()
-    looked.append(len(session.cycle.state.progress.examined))
+    looked.append(len(session.cycle.progress.examined))
     for _ in range(3):
         session.advance()
-        looked.append(len(session.cycle.state.progress.examined))
+        looked.append(len(session.cycle.progress.examined))
     assert looked == [5, 0, 0, 0]  # four start, and one finds nothing
     assert all(record.reason for record in session.result().jobs if record.status == "pending")

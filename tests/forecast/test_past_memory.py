@@ -11,8 +11,8 @@ from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.forecast.of_instance import SimulatedLog
+from slotwise.solver.scheduler.cycle import backfilled_slots_by_job, held_hosts
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.records import backfilled_slots_by_job, held_hosts
 from slotwise.solver.scheduler.simulation import Session
 
 CYCLE = 10

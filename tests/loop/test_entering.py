@@ -61,8 +61,8 @@ def are_the_same(instance: Instance) -> None:
                 second.free_in_pool(index, time)
             )
     for mine, its in zip(
-        one.running_profile.slots_by_finish(),
-        other.running_profile.slots_by_finish(),
+        one.running_profile.by_finish(),
+        other.running_profile.by_finish(),
         strict=True,
     ):
         assert mine.tolist() == its.tolist()

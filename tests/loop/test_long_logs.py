@@ -198,7 +198,7 @@ def test_announced_events_come_as_if_pushed_one_by_one(
         assert one.pop() == other.pop()
     again = EventQueue()
     again.announce(np.array(announced, dtype=np.int64), 2, 10)
-    again.restore(*one.state(), one.gone)
+    again.restore(*one.state())
     while other:
         assert (len(again), len(one)) == (len(other), len(other))
         assert again.pop() == one.pop() == other.pop()

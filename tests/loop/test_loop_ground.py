@@ -25,6 +25,7 @@ from slotwise import (
 )
 from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.availability.running_profile import Residual
+from slotwise.solver.availability.usage import parts_of
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem
@@ -243,10 +244,7 @@ def test_with_whole_nodes_and_the_same_nodes_every_start_is_equal(key: tuple[str
         assert start is not None
         assert abs(start.time - start_of(item)) <= 5, item["name"]
         allocation = start.terms[0]
-        profile.allocate(
-            demand.terms[0].alternatives[0],
-            allocation,
-            start.time,
-            start.finish(demand),
-            whole_hosts=set(allocation) if start.time > problem.now else (),
-        )
+        alone = set(allocation) if start.time > problem.now else ()
+        uses = demand.terms[0].alternatives[0]
+        parts = parts_of(profile.table, uses, allocation, alone)
+        profile.allocate(parts, start.time, start.finish(demand))

@@ -62,7 +62,7 @@ def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
     world = replace(instance, pending=(*instance.pending, front))
     cycle = NextCycle(world, "time-based", wanted="asked")
     assert cycle.cycle.answered
-    assert len(cycle.cycle.state.progress.examined) < len(world.pending) / 2
+    assert len(cycle.cycle.progress.examined) < len(world.pending) / 2
 
 
 def own(run: ConfiguredRun, name: str) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from slotwise import Instance, RunningJob
 from slotwise.model.duration import expected_finish
 from slotwise.model.generate import generate
 from slotwise.solver.availability.profile import Profile
+from slotwise.solver.availability.usage import parts_of
 from slotwise.solver.problem import profile_of_running
 from slotwise.solver.resolve import Resolver
 
@@ -26,7 +27,8 @@ def one_by_one(resolver: Resolver) -> Profile:
         finish = expected_finish(instance, running)
         blocked = resolver.blocked_units(running.job, allocation)
         for alternative, part in resolver.running_uses(running, allocation):
-            profile.allocate(alternative, part, running.start, finish, whole_hosts=blocked)
+            parts = parts_of(resolver.table, alternative, part, blocked)
+            profile.allocate(parts, running.start, finish)
     return profile
 
 

@@ -10,6 +10,7 @@ from slotwise import Cluster, Host, Instance
 from slotwise.model.generate import generate
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
+from slotwise.solver.availability.usage import parts_of
 from slotwise.solver.scheduler import reserved_profile
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 from slotwise.solver.scheduler.reserved_profile import pool_reservation_rows
@@ -22,10 +23,11 @@ def random_profile(rng: Random) -> Profile:
     profile = Profile(ResourceTable(Instance(cluster=Cluster(hosts))), 0)
     slots = Alternative((Use(SLOTS, Per.SLOT, flat("slots", 1.0)),))
     for end in ENDS:  # where it is reckoned anew: what starts does so when something ends
-        profile.allocate(slots, {rng.randrange(HOSTS): 1}, 0, end)
+        profile.allocate(parts_of(profile.table, slots, {rng.randrange(HOSTS): 1}), 0, end)
     for _ in range(rng.randint(1, 12)):
         start, end = rng.choice([(0, e) for e in ENDS] + [(10, 30), (20, 60)])
-        profile.allocate(slots, {rng.randrange(HOSTS): rng.randint(1, 4)}, start, end)
+        place = {rng.randrange(HOSTS): rng.randint(1, 4)}
+        profile.allocate(parts_of(profile.table, slots, place), start, end)
     return profile
 
 

@@ -25,7 +25,7 @@ from slotwise.model.sources.slurm.shares import priorities_of_text, shares_of_te
 from slotwise.solver.advice.rank import multifactor_rank
 from slotwise.solver.fairshare.association_use import AssociationUse
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder
-from slotwise.solver.fairshare.dispatch_policy import dispatch_policy
+from slotwise.solver.fairshare.priority_order import dispatch_policy
 from slotwise.solver.scheduler.history import snapshot_at
 from slotwise.solver.validation.schedule import HeldStretch
 from slotwise.solver.validation.slurm import FairshareOverTime
@@ -226,7 +226,7 @@ def test_usage_and_factors_follow_a_live_slurm(name: str) -> None:
                 use.compute(at)
             elif what == "start":
                 job, user, account, rate = rest
-                use.started(sw.Job(job, user=user, project=account), rate, at)
+                use.started(sw.Job(job, user=user, project=account), {"n": rate}, at, 0.0)
             else:
                 use.finished(rest[0], at)
         for own, printed in zip(use.usage, usage, strict=True):
@@ -291,7 +291,7 @@ def test_the_formula_and_the_decay_are_those_of_the_judge(flags: tuple[str, ...]
         for time in moments:
             for at, starts, job, slots in sorted(events, key=lambda item: item[:2]):
                 if at == time and starts:
-                    use.started(job, slots, at)
+                    use.started(job, {"n": slots}, at, 0.0)
                 elif at == time:
                     use.finished(job.id, at)
             use.advance(time)

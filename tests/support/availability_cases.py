@@ -10,6 +10,7 @@ from slotwise.model.reservation import reservation
 from slotwise.solver.availability.demand import Availability, Calendar, Demand, TermDemand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
+from slotwise.solver.availability.usage import parts_of
 
 #: Index of `mem` in the table of hosts that have nothing else.
 MEM = 1
@@ -72,5 +73,5 @@ def caps(where: Availability, job: Demand, start: int = 0) -> list[int]:
 def holds(profile: Profile, *jobs: tuple[dict[int, int], int, int | None]) -> Profile:
     """The profile with jobs of plain slots: (allocation, start, finish) each."""
     for allocation, start, finish in jobs:
-        profile.allocate(takes(), allocation, start, finish)
+        profile.allocate(parts_of(profile.table, takes(), allocation), start, finish)
     return profile

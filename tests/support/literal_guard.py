@@ -29,11 +29,7 @@ class LiteralGuard:
     @property
     def limit_dependent(self) -> list[JobReservation]:
         """Reservations of which limits or other resources decide what they hold."""
-        return [
-            reservation
-            for reservation in self._not_fixed()
-            if reservation.start is not None and reservation.demand is not None
-        ]
+        return [reservation for reservation in self._not_fixed() if reservation.place is not None]
 
     @property
     def fixed(self) -> FixedProfiles:
@@ -79,7 +75,7 @@ class LiteralGuard:
             end = FOREVER if reservation.estimate is None else reservation.estimate
             if not since < end < until:
                 continue
-            if reservation.start is None or reservation.demand is None:
+            if reservation.place is None:
                 spans = [(self.now, end)]
             else:
                 times = sorted({self.now, *self.plain.changes(), end})
@@ -102,18 +98,17 @@ class LiteralGuard:
         self, reservation: JobReservation, time: int, kept: Profile, unreserved: Profile
     ) -> JobReservation:
         """What it takes at an instant, at which of those behind it only begun ones are there."""
-        if reservation.start is None or reservation.demand is None:
+        if reservation.place is None:
             return reservation
         before = FixedProfiles(self.plain)
         for later in self.held[self.held.index(reservation) + 1 :]:
             release_allocation(before, later)
-        left = free_over_run(before.at(time), reservation.demand, reservation.start)
+        left = free_over_run(before.at(time), *reservation.place)
         empty = JobReservation(
             reservation.state,
             reservation.method,
-            reservation.start.time,
-            demand=reservation.demand,
-            start=reservation.start,
+            reservation.place[1].time,
+            place=reservation.place,
             includes_memory=reservation.includes_memory,
         )
         spare = np.maximum(left - np.floor(kept.free(SLOTS, time)), 0.0)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 from slotwise.solver.availability import profile, running_profile
-from slotwise.solver.availability.resources import SLOTS, Amounts
-from slotwise.solver.availability.running_profile import Residual
+from slotwise.solver.availability.resources import SLOTS, Amounts, BoolArray, ResourceTable
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
 from slotwise.solver.placement import single, supply
 from slotwise.solver.scheduler import backfill, cycle, cycle_state, reserved_profile, reserving
@@ -93,13 +92,13 @@ def tables_served(patch: pytest.MonkeyPatch) -> list[bool]:
 def searches(patch: pytest.MonkeyPatch) -> list[str]:
     """The jobs for which time-based reservation searches a place from now on."""
     found: list[str] = []
-    reserve = reserving.TimeBased.reserve
+    search = reserving.future_allocation
 
-    def counted(self: reserving.TimeBased, state: object, job: JobState, closed: object) -> object:
+    def counted(state: cycle_state.CycleState, job: JobState, closed: BoolArray | None) -> object:
         found.append(job.job.id)
-        return reserve(self, state, job, closed)  # type: ignore[arg-type]
+        return search(state, job, closed)
 
-    patch.setattr(reserving.TimeBased, "reserve", counted)
+    patch.setattr(reserving, "future_allocation", counted)
     return found
 
 
@@ -128,19 +127,19 @@ class _OneByOne:
     """What reservations keep from backfill jobs, added up anew for each job."""
 
     def __init__(
-        self, reservations: list[JobReservation], residual: Residual, places: set[int]
+        self, reservations: list[JobReservation], table: ResourceTable, places: set[int]
     ) -> None:
-        self.reservations, self.residual, self.places = list(reservations), residual, places
+        self.reservations, self.table, self.places = list(reservations), table, places
 
     def held(self, state: JobState | None, until: int) -> Amounts:
-        found, table = Amounts(), self.residual.table
+        found, table = Amounts(), self.table
         for item in self.reservations:
             if item.state is state:
                 continue
             lent = item.estimate is not None and item.estimate >= until
             for index, amounts in () if lent else item.on_hosts(table):
                 if index != SLOTS or item.state.number not in self.places:
-                    found.add_hosts(index, amounts, self.residual.hosts)
+                    found.add_hosts(index, amounts, table.hosts)
             for index, total in item.in_pools(table):
                 found.add_pool(index, total)
         return found

@@ -27,7 +27,7 @@ from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
 from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
-from ...fairshare.queue_order import has_policy
+from ...fairshare.waiting_jobs import has_policy
 from ...forecast.history import History
 from ...outlook.outlook import State, not_simulated, states_of
 from ...pending_reasons import BEYOND_KNOWN
