@@ -23,7 +23,14 @@ from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
 from ..model.reserved_periods import recurring
 from ..model.resreq.syntax import Compound
-from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
+from .availability.demand import (
+    Demand,
+    TermPlacer,
+    accepted_of,
+    known_kills,
+    parts_of,
+    with_eligible_time,
+)
 from .availability.profile import Profile, block_advance_reservations
 from .availability.resources import (
     Allocation,
@@ -36,7 +43,7 @@ from .availability.resources import (
     Use,
 )
 from .availability.running_profile import RunningProfile
-from .availability.usage import FOREVER, constant_amount, parts_of
+from .availability.usage import FOREVER, constant_amount
 from .budget import Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start

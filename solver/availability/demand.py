@@ -11,7 +11,7 @@ nothing shortly before.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from types import NoneType
@@ -26,12 +26,20 @@ from ...model.duration import aborted, bounds_of_deadline
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Pending
+from ...model.reservation import Reservation
 from ...model.reserved_periods import ReservedPeriods
 from ...model.windows import open_periods
 from ..alike import Same
 from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of
-from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
-from .usage import HeldPart
+from .resources import (
+    Allocation,
+    Alternative,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Per,
+    ResourceTable,
+)
 
 Gate = Literal["deadline", "reservation", "window"]
 
@@ -537,6 +545,68 @@ class TermCapacity:
     idle: BoolArray | None = None
     free_now: IntArray | None = None
     first: BoolArray | None = None
+
+
+@dataclass(slots=True)
+class HeldPart:
+    """Use of one host resource (hosts, times: [k]) or of one pool ([1], host 0) by a job."""
+
+    #: Whether the part is of a pool, not of hosts.
+    pool: bool
+    #: Index of the resource or pool.
+    index: int
+    hosts: IntArray
+    times: FloatArray
+    #: Amounts over the life of the job.
+    reservation: Reservation
+    #: Amount of `reservation` in use now, counted `times` times.
+    amount: float
+
+    @property
+    def falls(self) -> bool:
+        """Return whether the amount changes while the job runs."""
+        phases = self.reservation.phases
+        return len(phases) > 1 or phases[0].end is not None
+
+
+def parts_of(
+    table: ResourceTable,
+    alternative: Alternative,
+    allocation: Allocation,
+    whole_hosts: Iterable[int] = (),
+) -> Iterator[HeldPart]:
+    """Yield the uses of one term of a job, with nothing in use yet.
+
+    whole_hosts: hosts that the job shares with no other, its own too (cu[excl]).
+    """
+    hosts = np.fromiter(allocation, np.int64, len(allocation))
+    slots = np.fromiter(allocation.values(), float, len(allocation))
+    ones = np.ones(len(hosts))
+    for use in alternative.host_uses:
+        if use.per is Per.JOB:
+            yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
+            continue
+        times = slots if use.per is Per.SLOT else ones
+        if use.per is Per.WHOLE:
+            times = table.host_resources[use.index].capacity[hosts]
+        yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
+    whole = np.array(sorted(whole_hosts), dtype=np.int64)
+    for use in alternative.host_uses if whole.size else ():
+        if use.index in table.slot_indices:
+            # The rest of the hosts, beyond the job's own use.
+            rest = table.host_resources[use.index].capacity.copy()
+            rest[hosts] -= rest[hosts] if use.per is Per.WHOLE else slots
+            other = whole[rest[whole] > 0]
+            yield HeldPart(False, use.index, other, rest[other], use.reservation, 0.0)
+    for use in alternative.pool_uses:
+        inside = slots[table.pools[use.index].mask[hosts]]
+        if inside.size:
+            count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
+            yield HeldPart(True, use.index, _FIRST_PLACE, np.array([count]), use.reservation, 0.0)
+
+
+#: The only position of a pool.
+_FIRST_PLACE: IntArray = np.zeros(1, dtype=np.int64)
 
 
 class FreeResources(Protocol):

@@ -21,7 +21,16 @@ import numpy as np
 
 from ...model.instance import Instance
 from ...model.reservation import Reservation
-from .demand import Accepted, Availability, Demand, GroupCap, TermCapacity, TermDemand, closed_by
+from .demand import (
+    Accepted,
+    Availability,
+    Demand,
+    GroupCap,
+    HeldPart,
+    TermCapacity,
+    TermDemand,
+    closed_by,
+)
 from .resources import (
     SLOTS,
     Allocation,
@@ -36,7 +45,7 @@ from .resources import (
     Use,
     flat,
 )
-from .usage import FOREVER, HeldPart, RowList, Usage, constant_amount
+from .usage import FOREVER, RowList, Usage, constant_amount
 
 #: Maximum number of windows; when it is exceeded, the list is cleared.
 MAX_WINDOWS = 4096

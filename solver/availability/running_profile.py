@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...model.reservation import Reservation
-from .demand import NEVER_ACCEPTED, Demand, TermCapacity, TermDemand
+from .demand import NEVER_ACCEPTED, Demand, HeldPart, TermCapacity, TermDemand, parts_of
 from .profile import FEW_HOSTS, Profile, find_capacity
 from .resources import (
     SLOTS,
@@ -28,7 +28,7 @@ from .resources import (
     IntArray,
     ResourceTable,
 )
-from .usage import FOREVER, OFF, HeldPart, RunningUsage, Usage, parts_of
+from .usage import FOREVER, OFF, RunningUsage, Usage
 
 #: Number of starts after which the known candidates with free slots are examined again.
 _STARTS_BETWEEN = 32

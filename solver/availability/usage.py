@@ -9,87 +9,17 @@ on it: these are few, even with many instants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...model.reservation import DECAY_STEP, Reservation
-from .resources import (
-    Allocation,
-    Alternative,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Per,
-    ResourceTable,
-)
+from .demand import HeldPart
+from .resources import BoolArray, FloatArray, IntArray
 
 #: The finish of a job whose end is unknown: later than any instant.
 FOREVER = 1 << 60
-
-
-@dataclass(slots=True)
-class HeldPart:
-    """Use of one host resource (hosts, times: [k]) or of one pool ([1], host 0) by a job."""
-
-    #: Whether the part is of a pool, not of hosts.
-    pool: bool
-    #: Index of the resource or pool.
-    index: int
-    hosts: IntArray
-    times: FloatArray
-    #: Amounts over the life of the job.
-    reservation: Reservation
-    #: Amount of `reservation` in use now, counted `times` times.
-    amount: float
-
-    @property
-    def falls(self) -> bool:
-        """Return whether the amount changes while the job runs."""
-        phases = self.reservation.phases
-        return len(phases) > 1 or phases[0].end is not None
-
-
-def parts_of(
-    table: ResourceTable,
-    alternative: Alternative,
-    allocation: Allocation,
-    whole_hosts: Iterable[int] = (),
-) -> Iterator[HeldPart]:
-    """Yield the uses of one term of a job, with nothing in use yet.
-
-    whole_hosts: hosts that the job shares with no other, its own too (cu[excl]).
-    """
-    hosts = np.fromiter(allocation, np.int64, len(allocation))
-    slots = np.fromiter(allocation.values(), float, len(allocation))
-    ones = np.ones(len(hosts))
-    for use in alternative.host_uses:
-        if use.per is Per.JOB:
-            yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
-            continue
-        times = slots if use.per is Per.SLOT else ones
-        if use.per is Per.WHOLE:
-            times = table.host_resources[use.index].capacity[hosts]
-        yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
-    whole = np.array(sorted(whole_hosts), dtype=np.int64)
-    for use in alternative.host_uses if whole.size else ():
-        if use.index in table.slot_indices:
-            # The rest of the hosts, beyond the job's own use.
-            rest = table.host_resources[use.index].capacity.copy()
-            rest[hosts] -= rest[hosts] if use.per is Per.WHOLE else slots
-            other = whole[rest[whole] > 0]
-            yield HeldPart(False, use.index, other, rest[other], use.reservation, 0.0)
-    for use in alternative.pool_uses:
-        inside = slots[table.pools[use.index].mask[hosts]]
-        if inside.size:
-            count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
-            yield HeldPart(True, use.index, _FIRST_PLACE, np.array([count]), use.reservation, 0.0)
-
-
-#: The only position of a pool.
-_FIRST_PLACE: IntArray = np.zeros(1, dtype=np.int64)
 
 
 def constant_amount(reservation: Reservation) -> float | None:

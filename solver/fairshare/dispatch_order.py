@@ -47,7 +47,7 @@ from ...model.cluster import NamedHosts
 from ...model.instance import Instance, ShareUsage
 from ...model.job import Job
 from ...model.shares import Groups, partition_hosts, pools, queue_host_names, queue_sets, share_tree
-from ..availability.usage import parts_of
+from ..availability.demand import parts_of
 from ..resolve import Resolver
 from .absolute_order import AbsoluteTraversal, absolute_orders
 from .accounts import Account, Factors, ShareTree, load_adjustment

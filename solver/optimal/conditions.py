@@ -14,10 +14,9 @@ import numpy as np
 
 from ...model.errors import InputError
 from ...model.plan import Plan
-from ..availability.demand import Demand, TermDemand, with_eligible_time
+from ..availability.demand import Demand, TermDemand, parts_of, with_eligible_time
 from ..availability.profile import Profile
 from ..availability.resources import Alternative, Per, Use, flat
-from ..availability.usage import parts_of
 from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
 from ..placement.holding import may_grow

@@ -18,19 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.demand import Availability, Demand, TermCapacity, TermDemand
+from ..availability.demand import Availability, Demand, TermCapacity, TermDemand, parts_of
 from ..availability.profile import SLACK, Profile
-from ..availability.resources import (
-    SLOTS,
-    Allocation,
-    Alternative,
-    Per,
-    Pool,
-    Use,
-    combined,
-    flat,
-)
-from ..availability.usage import constant_amount, parts_of
+from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, Use, combined, flat
+from ..availability.usage import constant_amount
 from . import fits_at_all, place_least
 from .supply import busy_units
 

@@ -15,7 +15,7 @@ from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reserved_periods import ALWAYS
-from ..availability.demand import Accepted, Windows, host_windows, last_starts
+from ..availability.demand import Accepted, Windows, host_windows, last_starts, parts_of
 from ..availability.guarantees import GuaranteedUse
 from ..availability.resources import (
     Allocation,
@@ -26,7 +26,6 @@ from ..availability.resources import (
     ResourceTable,
 )
 from ..availability.running_profile import FreeNow
-from ..availability.usage import parts_of
 from ..resolve import Resolver
 
 

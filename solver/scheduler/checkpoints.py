@@ -34,8 +34,8 @@ from ...model.formats.sealed import (
 )
 from ...model.instance import Instance
 from ...model.job import HostRequest, Job, RunningJob
+from ..availability.demand import HeldPart
 from ..availability.resources import ResourceTable
-from ..availability.usage import HeldPart
 from ..budget import Budget
 from ..fairshare.priority_order import FirstCome, dispatch_policy
 from .events import Settings

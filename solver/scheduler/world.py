@@ -25,10 +25,10 @@ from ...model.duration import (
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
-from ..availability.demand import Demand
+from ..availability.demand import Demand, HeldPart
 from ..availability.resources import Allocation, FloatArray, IntArray, Pool, ResourceTable
 from ..availability.running_profile import FreeNow, Hold, RunningProfile
-from ..availability.usage import FOREVER, HeldPart
+from ..availability.usage import FOREVER
 from ..fairshare.dispatch_order import DispatchOrder
 from ..fairshare.priority_order import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms

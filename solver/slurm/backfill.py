@@ -39,10 +39,9 @@ from ...model.slurm_version import (
     VersionNumber,
     version_number,
 )
-from ..availability.demand import Demand, candidates_of
+from ..availability.demand import Demand, candidates_of, parts_of
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
-from ..availability.usage import parts_of
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from availability_cases import steps, table, takes
 from slotwise import Host
+from slotwise.solver.availability.demand import parts_of
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.running_profile import FinishTimes, Hold, RunningProfile
-from slotwise.solver.availability.usage import FOREVER, parts_of
+from slotwise.solver.availability.usage import FOREVER
 
 
 def plain(allocation: dict[int, int]) -> list[Hold]:

@@ -23,9 +23,9 @@ from slotwise import (
     RunningJob,
     Simulation,
 )
+from slotwise.solver.availability.demand import parts_of
 from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.availability.running_profile import Residual
-from slotwise.solver.availability.usage import parts_of
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem

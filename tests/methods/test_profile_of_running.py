@@ -10,8 +10,8 @@ import pytest
 from slotwise import Instance, RunningJob
 from slotwise.model.duration import expected_finish
 from slotwise.model.generate import generate
+from slotwise.solver.availability.demand import parts_of
 from slotwise.solver.availability.profile import Profile
-from slotwise.solver.availability.usage import parts_of
 from slotwise.solver.problem import profile_of_running
 from slotwise.solver.resolve import Resolver
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from slotwise import Cluster, Host, Instance
 from slotwise.model.generate import generate
+from slotwise.solver.availability.demand import parts_of
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
-from slotwise.solver.availability.usage import parts_of
 from slotwise.solver.scheduler import reserved_profile
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 from slotwise.solver.scheduler.reserved_profile import pool_reservation_rows

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.model.reservation import reservation
-from slotwise.solver.availability.demand import Availability, Calendar, Demand, TermDemand
+from slotwise.solver.availability.demand import Availability, Calendar, Demand, TermDemand, parts_of
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
-from slotwise.solver.availability.usage import parts_of
 
 #: Index of `mem` in the table of hosts that have nothing else.
 MEM = 1
