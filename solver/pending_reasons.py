@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from ..model.display import WEEK, duration_text
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.instance import AdvanceReservation
-from ..model.job import Job
+from ..model.job import Job, RunningJob
 from ..model.pending import NOW, Moment, Pending, Reason, Seconds, sentence
 from ..model.plan import PlannedJob
 from ..model.reserved_periods import KNOWN_WEEKS, recurring
@@ -480,11 +480,7 @@ class JobByJob:
             self._starting.setdefault(item.start, []).append((item.job, item.allocation))
         for host in item.allocation if item.finish is not None else ():
             self._ending.setdefault((item.finish or 0, host), {})[item.job] = item
-        if any(
-            use.reservation.drops()
-            for term in demand.terms
-            for use in _uses(term.alternatives[item.alternative])
-        ):
+        if any(use.reservation.drops() for use in _uses_of(demand, item)):
             self._falling[item.job] = item
 
     def waits_for(self, demand: Demand, start: Start, profile: Profile) -> str:
@@ -644,16 +640,12 @@ def _enders(
 ) -> str:
     """Return the jobs and advance reservations that end at the start on the hosts concerned."""
     names = set(problem.names(hosts_concerned(demand, start)))
-    enders = [
-        running.job.id
-        for running in problem.running_until(start.time)
-        if names & set(running.allocation)
-    ]
-    enders += [
-        item.job
-        for item in planned
-        if item.finish == start.time - problem.margin and names & set(item.allocation)
-    ]
+    end = start.time - problem.margin
+    enders = _on_hosts(
+        names,
+        problem.running_until(start.time),
+        (item for item in planned if item.finish == end),
+    )
     enders += [
         f"advance reservation {item.name}"
         for item in _reservations_of(problem)
@@ -661,10 +653,31 @@ def _enders(
     ]
     if enders:
         return free_when(enders)
-    givers = _givers(problem, start, names, planned)
+    demands = {demand.job.id: demand for demand in problem.demands}
+    givers = _on_hosts(
+        names,
+        problem.holding_less_from(start.time),
+        (item for item in planned if _falls_at(start.time, item, demands)),
+    )
     if not givers:
         return ""
     return f"; free when {listed(givers)} {'uses' if len(givers) == 1 else 'use'} less"
+
+
+def _on_hosts(
+    names: set[str], running: Iterable[RunningJob], planned: Iterable[PlannedJob]
+) -> list[str]:
+    """Return running and planned jobs on some hosts."""
+    found = [(run.job.id, run.allocation) for run in running]
+    found += [(item.job, item.allocation) for item in planned]
+    return [job for job, allocation in found if names & set(allocation)]
+
+
+def _falls_at(time: int, item: PlannedJob, demands: Mapping[str, Demand]) -> bool:
+    """Return whether the reservation of a planned job falls at a second, by a phase or a decay."""
+    return item.start is not None and any(
+        time - item.start in use.reservation.drops() for use in _uses_of(demands[item.job], item)
+    )
 
 
 def _reservations_of(problem: PlanningProblem) -> Sequence[AdvanceReservation]:
@@ -678,31 +691,11 @@ def free_when(enders: Sequence[str]) -> str:
     return f"; free when {listed(enders)} {'ends' if len(enders) == 1 else 'end'}"
 
 
-def _givers(
-    problem: PlanningProblem, start: Start, names: set[str], planned: Sequence[PlannedJob]
-) -> list[str]:
-    """Return the jobs on these hosts whose reservation falls at the start, by a phase or a
-    decay.
-    """
-    demands = {demand.job.id: demand for demand in problem.demands}
-    falling = [
-        running.job.id
-        for running in problem.holding_less_from(start.time)
-        if names & set(running.allocation)
-    ]
-    falling += [
-        item.job
-        for item in planned
-        if item.start is not None and names & set(item.allocation)
-        for term in demands[item.job].terms
-        for use in _uses(term.alternatives[item.alternative])
-        if start.time - item.start in use.reservation.drops()
-    ]
-    return list(dict.fromkeys(falling))
-
-
-def _uses(alternative: Alternative) -> tuple[Use, ...]:
-    return (*alternative.host_uses, *alternative.pool_uses)
+def _uses_of(demand: Demand, item: PlannedJob) -> Iterator[Use]:
+    """Yield what a planned job takes under its alternatives."""
+    for term in demand.terms:
+        alternative = term.alternatives[item.alternative]
+        yield from (*alternative.host_uses, *alternative.pool_uses)
 
 
 def listed(names: Sequence[str]) -> str:

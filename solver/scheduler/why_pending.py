@@ -167,10 +167,13 @@ class _Hosts:
         each_would_do = 0 < usable == int(self.free.sum())
         shape = list(self._together()) if each_would_do else []
         hosts = [
-            Reason(kind, tuple(np.array(self.names)[mask].tolist()), resource)
+            Reason(kind, self._named(mask), resource)
             for (kind, resource), mask in self.found.items()
         ]
-        return [*self._first_host(), *hosts, *shape]
+        first = self.demand.terms[0].first_hosts
+        if first is not None and not (first & self.free).any():
+            hosts.insert(0, Reason(Pending.FIRST_HOST))
+        return [*hosts, *shape]
 
     def _mark(self, kind: Pending, mask: BoolArray, resource: str = "") -> None:
         """Set this reason on the hosts of `mask` without a reason."""
@@ -449,11 +452,6 @@ class _Hosts:
             for usage in usages
             for amount in usage.amounts
         )
-
-    def _first_host(self) -> Iterator[Reason]:
-        first = self.demand.terms[0].first_hosts
-        if first is not None and not (first & self.free).any():
-            yield Reason(Pending.FIRST_HOST)
 
     def _together(self) -> Iterator[Reason]:
         """Yield the resources that hosts which suffice one by one lack together."""

@@ -393,19 +393,48 @@ def reserving_probes(instance: Instance, need: JobInLine) -> Iterator[Probe]:
     enough = LONG_WAIT
     if need.wait is not None:
         enough = -(-need.wait // params.mbd_sleep_time)
-    cycles = queue.reserve_cycles
+    cycles, name, amounts = queue.reserve_cycles, queue.name, "RESOURCE_RESERVE"
     if cycles is None:
-        yield _no_reservation(instance, queue, need, enough)
+        others = instance.reserve_cycles is not None
+        whose = f"queue {name} reserves no slots" if others else "no queue reserves slots"
+        cause = (
+            f"{whose} for pending jobs: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
+            f"queue {name}"
+        )
+        key = amounts if need.memory else "SLOT_RESERVE"
+        yield Probe("no reservation", cause, _reserve(queue, key, round_from(0, enough)))
     else:
-        yield _expires(params, queue, cycles, enough)
+        key = "SLOT_RESERVE" if queue.resource_reserve is None else amounts
+        lasts = duration_text(cycles * params.mbd_sleep_time)
+        cause = (
+            f"reservations of queue {name} expire after {cycles} dispatch cycles ({lasts}): "
+            f"{key} = MAX_RESERVE_TIME[{cycles}]"
+        )
+        longer = round_from(cycles, enough)
+        yield Probe("reservation expires", cause, _reserve(queue, key, longer))
         if need.memory and not queue.holds_memory:
-            yield _memory_not_reserved(queue, cycles, enough)
+            cause = (
+                f"queue {name} reserves slots but no memory for pending jobs: SLOT_RESERVE is set "
+                f"and RESOURCE_RESERVE is not"
+            )
+            yield Probe("memory not reserved", cause, _reserve(queue, amounts, (cycles, *longer)))
     if not queue.backfill:
-        yield _no_backfill(queue)
+        cause = (
+            f"queue {name} has no BACKFILL: its jobs cannot use slots that are reserved for "
+            f"jobs before them, even if they end in time"
+        )
+        yield Probe(
+            "no backfill", cause, (line(queue, "BACKFILL", "Y", whatif="Y", backfill=True),)
+        )
     if cycles is not None:
         yield from looking_ahead_probes(params, need.rank)
     if params.modules is not None:
-        yield _module(params)
+        wanted = ("schmod_parallel", "schmod_reserve")
+        missing = [module for module in wanted if module not in params.modules]
+        cause = f"the scheduler does not load {' and '.join(missing or ['all modules'])}"
+        apply = edited(params, modules=(*params.modules, *missing))
+        change = SettingChange("lsb.modules", f"load {', '.join(missing)}", apply)
+        yield Probe("scheduler module", cause, (change,))
 
 
 def _reserve(queue: Queue, key: str, numbers: Iterable[int]) -> tuple[SettingChange, ...]:
@@ -414,44 +443,6 @@ def _reserve(queue: Queue, key: str, numbers: Iterable[int]) -> tuple[SettingCha
         line(queue, key, value, whatif=value, **{key.lower(): number})
         for number, value in values.items()
     )
-
-
-def _expires(params: Params, queue: Queue, cycles: int, enough: int) -> Probe:
-    key = "SLOT_RESERVE" if queue.resource_reserve is None else "RESOURCE_RESERVE"
-    lasts = duration_text(cycles * params.mbd_sleep_time)
-    cause = (
-        f"reservations of queue {queue.name} expire after {cycles} dispatch cycles ({lasts}): "
-        f"{key} = MAX_RESERVE_TIME[{cycles}]"
-    )
-    return Probe("reservation expires", cause, _reserve(queue, key, round_from(cycles, enough)))
-
-
-def _no_reservation(instance: Instance, queue: Queue, need: JobInLine, enough: int) -> Probe:
-    others = instance.reserve_cycles is not None
-    whose = f"queue {queue.name} reserves no slots" if others else "no queue reserves slots"
-    cause = (
-        f"{whose} for pending jobs: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
-        f"queue {queue.name}"
-    )
-    key = "RESOURCE_RESERVE" if need.memory else "SLOT_RESERVE"
-    return Probe("no reservation", cause, _reserve(queue, key, round_from(0, enough)))
-
-
-def _memory_not_reserved(queue: Queue, cycles: int, enough: int) -> Probe:
-    cause = (
-        f"queue {queue.name} reserves slots but no memory for pending jobs: SLOT_RESERVE is set "
-        f"and RESOURCE_RESERVE is not"
-    )
-    numbers = (cycles, *round_from(cycles, enough))
-    return Probe("memory not reserved", cause, _reserve(queue, "RESOURCE_RESERVE", numbers))
-
-
-def _no_backfill(queue: Queue) -> Probe:
-    cause = (
-        f"queue {queue.name} has no BACKFILL: its jobs cannot use slots that are reserved for "
-        f"jobs before them, even if they end in time"
-    )
-    return Probe("no backfill", cause, (line(queue, "BACKFILL", "Y", whatif="Y", backfill=True),))
 
 
 def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
@@ -479,15 +470,6 @@ def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
         f"later ends: {key} is not set"
     )
     yield Probe("greedy estimate", cause, steps)
-
-
-def _module(params: Params) -> Probe:
-    own = params.modules or ()
-    missing = [name for name in ("schmod_parallel", "schmod_reserve") if name not in own]
-    cause = f"the scheduler does not load {' and '.join(missing or ['all modules'])}"
-    apply = edited(params, modules=(*own, *missing))
-    change = SettingChange("lsb.modules", f"load {', '.join(missing)}", apply)
-    return Probe("scheduler module", cause, (change,))
 
 
 #: What a limit counts, by the end of its name: its TRES and its jobs in sacctmgr.
