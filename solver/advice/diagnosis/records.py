@@ -15,7 +15,7 @@ from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ....model.slurm_words import family_text
 from ...outlook.outlook import State
-from ...pending_reasons import counted
+from ...pending_reasons import BEYOND_KNOWN, counted
 from ..likely import StartQuantiles, times_of
 from .probes import IN_LINE, OF_THE_JOB, ChangedLine, takes_effect
 
@@ -404,6 +404,7 @@ class SpokenTimes:
 
 def _answer(found: Diagnosis) -> str:
     stuck, undated = found.impossible, [job for job, _, _ in found.undated]
+    undated += [item.job for item in found.jobs if item.condition == BEYOND_KNOWN]
     if not stuck and not undated:
         return _of_starving(found)
     texts, who = [], f"of {counted(found.pending, 'waiting job')}"
@@ -412,7 +413,7 @@ def _answer(found: Diagnosis) -> str:
     if undated:
         verb = "has" if len(undated) == 1 else "have"
         texts.append(f"{len(undated)} {who} {verb} no known start: {_jobs(undated)}.")
-    rest = [item for item in found.jobs if item.state != "impossible"]
+    rest = [item for item in found.jobs if item.job not in {*stuck, *undated}]
     others = len(stuck) + len(undated)
     if others < found.pending and (rest or not found.cut):
         texts.append(_of_starving(replace(found, jobs=tuple(rest)), others=others))
