@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -424,9 +425,7 @@ class _OptionSearch:
         """
         lists = [[(name, value) for value in getattr(choices, name)] for name in OPTIONS]
         used = [values for values in lists if values]
-        count = 1
-        for values in used:
-            count *= len(values)
+        count = math.prod(map(len, used))
         if count > MAX_ALTERNATIVES:
             raise InputError(f"{count} combinations are too many: give at most {MAX_ALTERNATIVES}")
         if is_compound(self.job) and (choices.slots or choices.ptile or choices.cu):
@@ -448,19 +447,19 @@ class _OptionSearch:
         usable = [(change, item) for change, item in tried if item is not None]
         for (one, first), (two, second) in combinations(usable, 2):
             if not one.keys() & two.keys():
-                best = min(_start(first), _start(second))
+                best = min(first.answer.when, second.answer.when)
                 if best > self.forecast.instance.now:
                     pair = self._try({**one, **two}, keep=False)
-                    if pair is not None and _start(pair) < min(best, to_beat):
+                    if pair is not None and pair.answer.when < min(best, to_beat):
                         self.kept.add(_key(pair.changed))
         for _, item in usable:
-            if _start(item) < to_beat:
+            if item.answer.when < to_beat:
                 self.kept.add(_key(item.changed))
 
     def ranked(self) -> list[Choice]:
         """Return the kept choices by start, then by the number of changed options."""
         kept = [item for key, item in self.found.items() if key in self.kept]
-        return sorted(kept, key=lambda item: (_start(item), len(item.changed)))
+        return sorted(kept, key=lambda item: (item.answer.when, len(item.changed)))
 
     def without_repeats(self) -> Iterator[Choice]:
         """Yield one choice for each set of changed options and start: the nearest to the line."""
@@ -541,10 +540,6 @@ class _OptionSearch:
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
         return sorted({seconds for seconds in found if seconds >= MINUTE}, reverse=True)
-
-
-def _start(item: Choice) -> float:
-    return float("inf") if item.answer.start is None else item.answer.start
 
 
 def _key(changed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -141,16 +140,12 @@ class Slots(OneLine):
         """Return the rows as records, or free slots by kind and time, as CSV has them."""
         if not self.times:
             return [asdict(row) for row in self.rows]
-        names = ("free", "whole_hosts", "running", "likely")
-        columns = [
-            (item, [getattr(item, name) or repeat(None) for name in names])
-            for item in self.free_when
-        ]
         return [
             {"kind": item.kind, "capacity": item.capacity, "time": time}
-            | dict(zip(names, values, strict=True))
-            for item, lists in columns
-            for time, *values in zip(self.times, *lists, strict=False)
+            | {"free": item.free[at], "whole_hosts": item.whole_hosts[at]}
+            | {"running": item.running[at], "likely": item.likely[at] if item.likely else None}
+            for item in self.free_when
+            for at, time in enumerate(self.times)
         ]
 
     def to_dict(self) -> dict[str, Any]:

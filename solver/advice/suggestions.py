@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import MINUTE, AsData, duration_text
@@ -366,16 +367,17 @@ def best_of(
                 known.append(idea)
         if planner.cancel.is_set():
             break
-    found: list[tuple[bool, Suggestion]] = []
-    for alike in by_kind.values():
-        alike.sort(key=lambda idea: (not idea.useful, idea.answer.start or 0))
-        for idea in alike[:MAX_OF_A_KIND]:
-            start = idea.answer.start or 0
-            gain = None if now_planned.start is None else now_planned.start - start
-            shown = Suggestion(idea.change, start, gain, dict(idea.answer.allocation))
-            found.append((not idea.useful, shown))
-    found.sort(key=lambda item: (item[0], item[1].start))
-    return tuple(suggestion for _, suggestion in found)
+    best = (sorted(alike, key=_rank)[:MAX_OF_A_KIND] for alike in by_kind.values())
+    found = []
+    for idea in sorted(chain.from_iterable(best), key=_rank):
+        start = idea.answer.start or 0
+        gain = None if now_planned.start is None else now_planned.start - start
+        found.append(Suggestion(idea.change, start, gain, dict(idea.answer.allocation)))
+    return tuple(found)
+
+
+def _rank(idea: Idea) -> tuple[bool, float]:
+    return not idea.useful, idea.answer.when
 
 
 def _ideas(trials: Trials) -> Iterator[Idea]:

@@ -101,6 +101,11 @@ class StartAnswer:
         return cls(job, None, waits_for=why, missing="not examined", cut=True)
 
     @property
+    def when(self) -> float:
+        """Return the start, infinite if there is none."""
+        return math.inf if self.start is None else self.start
+
+    @property
     def at_the_earliest(self) -> int | None:
         """Return :attr:`earliest_known` under its name until 0.2, which the next release
         removes.
@@ -545,7 +550,7 @@ class WhatIfPlanner:
         cycle = self._cycle(self.jobs_ahead(job))
         options = self.options(job)
         found = [answer_of_cycle(o, cycle, cycle.hypothetical_result(o)) for o in options]
-        return replace(min(found, key=_when), job=job)
+        return replace(min(found, key=lambda answer: answer.when), job=job)
 
     def view(self, job: Job) -> PlanView:
         """Return the availability for `job`, with the jobs before it as the method places them."""
@@ -650,7 +655,7 @@ class WhatIfPlanner:
         found = [
             self._of_cycle_by(o, first=first) for o in self._options_in_cycle(job, first=first)
         ]
-        answer, cycle = min(found, key=lambda item: _when(item[0]))
+        answer, cycle = min(found, key=lambda item: item[0].when)
         if chosen := answer.job.requirement_alternative:
             why = opening_reason(answer.waits_for, chosen, answer.start, job.begin)
             answer = replace(answer, waits_for=why)
@@ -728,11 +733,6 @@ def earliest_demand(view: PlanView, demands: Sequence[Demand], job: Job) -> Dema
         return math.inf if start is None else start.time
 
     return replace(min(demands, key=when), job=job)
-
-
-def _when(answer: StartAnswer) -> float:
-    """Return the start of an answer, infinite if it has none."""
-    return math.inf if answer.start is None else answer.start
 
 
 def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:
