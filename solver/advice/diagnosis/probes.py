@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -349,13 +350,8 @@ def of_job(
 
 def round_from(current: int, enough: int, numbers: tuple[int, ...] = ROUND) -> tuple[int, ...]:
     """Return round numbers above the current one, up to the first that is sufficient."""
-    found = []
-    for number in numbers:
-        if number > current:
-            found.append(number)
-            if number >= enough:
-                break
-    return tuple(found)
+    larger = [number for number in numbers if number > current]
+    return tuple(larger[: bisect_left(larger, enough) + 1])
 
 
 def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
