@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from paired_features import case, features_of
 from sampling import some
 from slotwise import Cluster, Explanation, Host, Instance, Job, RunningJob, loads
 from slotwise.cli.outlook_text import start_lines
@@ -561,3 +562,15 @@ def test_a_host_that_accepted_a_job_stays_closed_when_that_job_ends(began: str, 
     assert told["if r ended now"] == start
     ended = replace(found, running=tuple(replace(run, finish=1) for run in found.running))
     assert sw.explain(ended, "p").answer.start == max(1, start)
+
+
+@pytest.mark.parametrize("seed", some(range(70), 8))
+def test_no_reason_of_the_only_pending_job_names_others(seed: int) -> None:
+    instance = case(features_of(seed), seed).instance
+    for job in instance.pending[:2]:
+        alone = replace(instance, pending=(replace(job, dependency=""),), future=())
+        row = sw.outlook(alone, effort=0.1, workers=1)[job.id]
+        found = sw.explain(alone, job.id)
+        reasons = [row.condition, row.held_back, row.waits_for, found.answer.waits_for]
+        for reason in (*reasons, *(item.reason for item in found.obstacles)):
+            assert not re.search(r"other jobs|jobs (before|behind)|(before|behind) it\b", reason)
