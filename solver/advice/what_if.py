@@ -419,7 +419,9 @@ class WhatIfPlanner:
         """
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
-        best = self._plan_until(job, world.pending) if self._may_plan(world) else None
+        large = len(world.running) + len(world.pending) > LARGE
+        may_plan = self._limited or self.effort is not None or not large
+        best = None if self.stopped() or not may_plan else self._plan_until(job, world.pending)
         return outlook_of_job(world, job, run, best, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
@@ -475,10 +477,6 @@ class WhatIfPlanner:
         none.
         """
         return self._in_next_cycle(job).start
-
-    def _may_plan(self, world: Instance) -> bool:
-        large = len(world.running) + len(world.pending) > LARGE
-        return not self.stopped() and (self._limited or self.effort is not None or not large)
 
     def elements(self, array: str, jobs: Sequence[Job] = ()) -> PlannedArray | None:
         """Return the elements of an array with their starts, None if none has one.

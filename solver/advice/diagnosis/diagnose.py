@@ -692,11 +692,8 @@ class _DiagnosisRun:
         return JobInLine(job, self.order[job.id] + 1, wait, memory)
 
     def _tried(self, probes: Iterator[Probe], wanted: Target) -> list[Remedy]:
-        found: list[Remedy] = []
-        for probe in probes:
-            if probe.steps:
-                found += self.runs.remedies(probe, wanted)
-        return found
+        known = (self.runs.remedies(probe, wanted) for probe in probes if probe.steps)
+        return [*chain.from_iterable(known)]
 
     def _half(self, job: Job) -> int:
         """Return the latest start that saves the necessary share of the wait."""
@@ -713,22 +710,19 @@ class _DiagnosisRun:
         if not item.remedies or item.remedies[0].kind not in TIME_OF_RESERVATIONS:
             return item
         first, need = item.remedies[0], self._need(job)
-        change = self.runs.changes[first.key]
+        basis = self.runs.changes[first.key]
         found: list[Remedy] = []
         for probe in self._looking_ahead(need):
-            both = Probe(probe.kind, probe.cause, (joined(change, probe.steps[-1]),))
+            both = Probe(probe.kind, probe.cause, (joined(basis, probe.steps[-1]),))
             found = self.runs.remedies(both, replace(wanted, latest=first.start + ALIKE))
             alone = [other for other in item.remedies if other.kind == probe.kind]
             if not alone:
-                item = replace(item, too_little=self._alone(probe, wanted))
+                change = probe.steps[-1]
+                start = self.runs.start(change, wanted, BEYOND_ANY_START)
+                gain = () if start is None else (self.runs.remedy(probe, change, wanted),)
+                item = replace(item, too_little=gain)
         cheaper = [other for other in found if other.cost.slot_hours < first.cost.slot_hours]
         return replace(item, remedies=(first, *cheaper, *item.remedies[1:])[:MAX_REMEDIES])
-
-    def _alone(self, probe: Probe, wanted: Target) -> tuple[Remedy, ...]:
-        """Return the gain of a change that is not enough."""
-        change = probe.steps[-1]
-        start = self.runs.start(change, wanted, BEYOND_ANY_START)
-        return () if start is None else (self.runs.remedy(probe, change, wanted),)
 
     def _add_waiting(self, job: Job) -> None:
         """Add a job that starts when its slots are free, if one change makes it wait much less."""

@@ -459,9 +459,10 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
     who = "the one waiting job" if found.pending == 1 else who
     text = f"Nothing starves: {who} starts about when its slots are first free in dispatch order."
     if unexplained:
-        some = _some_of(found, unexplained)
+        who = f"{unexplained} of the {found.pending} waiting jobs wait{'s' * (unexplained == 1)}"
+        who = "It waits" if found.pending == 1 else who
         return (
-            f"Nothing starves because of the configuration. {some} longer than its slots "
+            f"Nothing starves because of the configuration. {who} longer than its slots "
             f"require, and no single change that was tried helps (below)."
         )
     if waiting:
@@ -469,12 +470,6 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
         some = "It waits" if found.pending == 1 else some
         text += f" {some} long for a reason that one change would remove (below)."
     return text
-
-
-def _some_of(found: Diagnosis, count: int) -> str:
-    if found.pending == 1:
-        return "It waits"
-    return f"{count} of the {found.pending} waiting jobs wait{'s' * (count == 1)}"
 
 
 def _facts(found: Diagnosis) -> Iterator[str]:
