@@ -456,7 +456,7 @@ class RunningJobLoader:
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
             ends = running.finishes[taken].tolist()
-            profile.finish.add_all(dict(zip(running.numbers[taken].tolist(), ends, strict=True)))
+            profile.finish.update(zip(running.numbers[taken].tolist(), ends, strict=True))
             order = np.argsort(use_of[taken], kind="stable")
             members = _members(running, columns, taken[order])
             self._write(members, use_of[taken][order], profile)

@@ -8,7 +8,6 @@ views, and plans in it.
 from __future__ import annotations
 
 import bisect
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -380,61 +379,6 @@ Hold = tuple[Alternative, Allocation, Iterable[int]]
 REPORTED = -2
 
 
-class FinishTimes:
-    """The expected finish of each job by number, FOREVER if never, and these instants in order."""
-
-    __slots__ = ("_counts", "_instants", "of")
-
-    def __init__(self) -> None:
-        #: FinishTimes by job; change them by the methods.
-        self.of: dict[int, int] = {}
-        #: Number of jobs with each finish.
-        self._counts: dict[int, int] = {}
-        #: The finishes, rising, without repetition.
-        self._instants: list[int] = []
-
-    def copy(self) -> FinishTimes:
-        """Return an independent copy."""
-        twin = FinishTimes()
-        twin.of, twin._counts = dict(self.of), dict(self._counts)
-        twin._instants = list(self._instants)
-        return twin
-
-    def add_all(self, finishes: Mapping[int, int]) -> None:
-        """Add jobs that have no finish yet."""
-        self.of.update(finishes)
-        self._counts = Counter(self.of.values())
-        self._instants = sorted(self._counts)
-
-    def put(self, job: int, finish: int) -> None:
-        """Set the finish of a job."""
-        self.remove(job)
-        self.of[job] = finish
-        count = self._counts.get(finish, 0)
-        self._counts[finish] = count + 1
-        if not count:
-            bisect.insort(self._instants, finish)
-
-    def remove(self, job: int) -> int | None:
-        """Remove a job and return its finish, None if it had none."""
-        finish = self.of.pop(job, None)
-        if finish is not None:
-            self._counts[finish] -= 1
-            if not self._counts[finish]:
-                del self._counts[finish]
-                del self._instants[bisect.bisect_left(self._instants, finish)]
-        return finish
-
-    def after(self, now: int, without: Collection[int] = ()) -> list[int]:
-        """Return the known instants after now, rising; without: jobs to be ignored."""
-        first = bisect.bisect_right(self._instants, now)
-        found = self._instants[first : bisect.bisect_left(self._instants, FOREVER)]
-        if not without:
-            return found
-        gone = Counter(self.of[job] for job in without if job in self.of)
-        return [time for time in found if self._counts[time] > gone[time]]
-
-
 class RunningProfile(Profile):
     """Running jobs by number: current use, and the expected finish of each."""
 
@@ -446,8 +390,8 @@ class RunningProfile(Profile):
         self.parts: dict[int, list[HeldPart]] = {}
         #: Parts of that use that fall over time.
         self.falls = FallingUse()
-        #: Finish of the jobs whose use ends at a known time, or never.
-        self.finish = FinishTimes()
+        #: The expected finish of each job by number, FOREVER if never.
+        self.finish: dict[int, int] = {}
         #: Time at which each host took its last job, [H]. The profile of :meth:`copy` begins now,
         #: and is valid until the next job ends. A suspended job keeps its amounts, and its finish
         #: is unknown; a preempted job keeps all but its slots, and no profile counts it.
@@ -526,7 +470,7 @@ class RunningProfile(Profile):
             for part in parts:  # A job is in few of many pools.
                 leaving.setdefault((part.pool, part.index), []).append(job)
             self.falls.remove(job)
-            self.finish.remove(job)
+            self.finish.pop(job, None)
         self.free_now.give(given)
         for (pool, index), owners in leaving.items():
             usage = (self._pool_usage if pool else self._host_usage).get(index)
@@ -567,7 +511,7 @@ class RunningProfile(Profile):
         end = FOREVER if finish is None else finish
         for part in self.parts[job]:
             self.hold(part, start, end)
-        self.finish.put(job, end)
+        self.finish[job] = end
 
     def enter_rows(
         self,
@@ -593,7 +537,7 @@ class RunningProfile(Profile):
         """Remove the rows of a job."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             _running(usage).remove(job)
-        self.finish.remove(job)
+        self.finish.pop(job, None)
 
     def copy(self, without: Collection[int] = ()) -> Profile:
         """Return a profile of the running jobs for planning; without: jobs to be ignored."""
@@ -601,7 +545,8 @@ class RunningProfile(Profile):
             {index: _running(usage).copy(without) for index, usage in of.items()}
             for of in (self._host_usage, self._pool_usage)
         )
-        finishes = self.finish.after(self.now, without)
+        known = {end for job, end in self.finish.items() if job not in without}
+        finishes = sorted(end for end in known if self.now < end < FOREVER)
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
         before = set().union(*(usage.partial_ends(without) for usage in usages))
         before = {end for end in before if self.now < end < FOREVER}.difference(finishes)
@@ -618,7 +563,7 @@ class RunningProfile(Profile):
         """
         twin = RunningProfile(self.table, now)
         twin.free_now = self.free_now.copy()
-        twin.finish = self.finish.copy()
+        twin.finish = dict(self.finish)
         twin._host_usage = {i: _running(u).twin() for i, u in self._host_usage.items()}
         twin._pool_usage = {i: _running(u).twin() for i, u in self._pool_usage.items()}
         twin._last_begins()
@@ -628,9 +573,8 @@ class RunningProfile(Profile):
         """Change the number of a job to an unused one."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             _running(usage).renumber(job, number)
-        finish = self.finish.remove(job)
-        if finish is not None:
-            self.finish.put(number, finish)
+        if job in self.finish:
+            self.finish[number] = self.finish.pop(job)
 
     def _last_begins(self) -> None:
         """Bring when each host took its last job up to the rows of slots."""

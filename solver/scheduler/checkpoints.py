@@ -191,7 +191,7 @@ def save(session: Session) -> str:
         "ended": world.states.to_state(),
         "pending": list(world.pending),
         "running": list(world.running),
-        "finish": [[number, finish] for number, finish in world.running_profile.finish.of.items()],
+        "finish": [*world.running_profile.finish.items()],
         "fresh": [state.number for state in world.arrivals.new],
         "changed": world.changed,
         "present": world.free_now.state(),

@@ -484,7 +484,7 @@ class Session:
         running = world.running.get(number)
         if running is None or running.status != RUNNING:
             return False
-        if world.running_profile.finish.of.get(number, FOREVER) > at:
+        if world.running_profile.finish.get(number, FOREVER) > at:
             return False
         world.overdue(running, time)
         self._only_submissions = False

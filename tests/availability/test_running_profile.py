@@ -8,8 +8,7 @@ from availability_cases import steps, table, takes
 from slotwise import Host
 from slotwise.solver.availability.demand import parts_of
 from slotwise.solver.availability.profile import Profile
-from slotwise.solver.availability.running_profile import FinishTimes, Hold, RunningProfile
-from slotwise.solver.availability.usage import FOREVER
+from slotwise.solver.availability.running_profile import Hold, RunningProfile
 
 
 def plain(allocation: dict[int, int]) -> list[Hold]:
@@ -18,23 +17,6 @@ def plain(allocation: dict[int, int]) -> list[Hold]:
 
 def running() -> RunningProfile:
     return RunningProfile(table(), 0)
-
-
-def test_finishes_in_order_however_they_come_and_go() -> None:
-    rng = np.random.default_rng(1)
-    finishes = FinishTimes()
-    finishes.add_all(expected := {job: int(rng.integers(20)) for job in range(100, 110)})
-    for _ in range(300):
-        job = int(rng.integers(30))
-        if rng.random() < 0.4:
-            assert finishes.remove(job) == expected.pop(job, None)
-        else:
-            expected[job] = FOREVER if rng.random() < 0.1 else int(rng.integers(20))
-            finishes.put(job, expected[job])
-        without = set(rng.integers(0, 110, 3).tolist()) if rng.random() < 0.5 else set()
-        kept = {time for job, time in expected.items() if job not in without}
-        later = sorted(time for time in kept if 7 < time < FOREVER)
-        assert finishes.copy().after(7, without) == finishes.after(7, without) == later
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -58,4 +40,4 @@ def test_many_starts_and_ends_leave_what_a_new_profile_has(seed: int) -> None:
     for allocation, finish in alive.values():
         fresh.allocate(parts_of(where, takes(), allocation), 0, finish)
     assert steps(live.copy()) == steps(fresh)
-    assert live.finish.of == {number: finish for number, (_, finish) in alive.items()}
+    assert live.finish == {number: finish for number, (_, finish) in alive.items()}

@@ -66,7 +66,7 @@ def are_the_same(instance: Instance) -> None:
         strict=True,
     ):
         assert mine.tolist() == its.tolist()
-    assert one.running_profile.finish.of == other.running_profile.finish.of
+    assert one.running_profile.finish == other.running_profile.finish
     assert one.last_accepted.tolist() == other.last_accepted.tolist()
     assert list(one.running) == list(other.running)
     assert [s.status for s in one.states] == [s.status for s in other.states]
