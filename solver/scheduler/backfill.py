@@ -142,7 +142,8 @@ class _FailedBackfills:
     def _bound(self, until: int) -> float:
         """Return the slots that a job without a reservation may use until `until`, in total."""
         if until not in self._max_slots:
-            self._max_slots[until] = self._cycle.max_backfill_slots(until, self.rows)
+            view = self._cycle.backfill_residual(None, None, until, self.rows)
+            self._max_slots[until] = view.most_slots()
         return self._max_slots[until]
 
     def record_passed(self) -> None:

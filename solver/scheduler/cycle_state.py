@@ -428,11 +428,19 @@ class CycleState:
         """Return the duration if it affects whether a job may start now."""
         return self.duration_now(state) if self.instance.advance_reservations else None
 
-    def residual_for(self, closed: BoolArray | None, state: JobState) -> Residual:
-        """Return the residual now, given the reservations of other pending jobs."""
+    def residual_for(
+        self, closed: BoolArray | None, state: JobState, *, reserved: bool = False
+    ) -> Residual:
+        """Return the residual now, given the reservations of other pending jobs.
+
+        reserved: without any slot that they have reserved, protected or not.
+        """
         view = self.residual(closed, state)
         if self.has_reservation(state):
-            view.held = sum_reservations(self.other_reservations(state), self.world.table)
+            others = self.other_reservations(state)
+            view.held = sum_reservations(others, self.world.table, reserved=reserved)
+        elif reserved:
+            view.held = self.reservation_table.reserved
         return view
 
     def residual_given(
@@ -465,19 +473,10 @@ class CycleState:
         hosts = self.instance.cluster.hosts
         return reservation.allocation | {host: hosts[host].slots for host in own}
 
-    def unreserved_residual(self, closed: BoolArray | None, state: JobState) -> Residual:
-        """Return the residual now without any slot that other pending jobs have reserved."""
-        view = self.residual(closed, state)
-        view.held = self.reservation_table.reserved
-        if self.has_reservation(state):
-            view.held = sum_reservations(
-                self.other_reservations(state), self.world.table, reserved=True
-            )
-        return view
-
     def backfill_rows(self) -> BackfillRows:
         """Return the amounts protected from backfill jobs, valid until a reservation changes."""
-        limited = self.planned.limited_by_more() if self._any_place else frozenset()
+        any_place = any(item.is_partly_protected for item in self.reservations)
+        limited = self.planned.limited_by_more() if any_place else frozenset()
         places = {
             item.state.number
             for item in self.reservations
@@ -485,15 +484,10 @@ class CycleState:
         }
         return BackfillRows(self.reservations, self.world.table, places)
 
-    @property
-    def _any_place(self) -> bool:
-        """Whether the place of some reservation says what it protects."""
-        return any(item.is_partly_protected for item in self.reservations)
-
     def backfill_residual(
         self,
         closed: BoolArray | None,
-        state: JobState,
+        state: JobState | None,
         until: int,
         rows: BackfillRows | None = None,
     ) -> Residual:
@@ -503,27 +497,17 @@ class CycleState:
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
         what another needs earlier. Where limits decide what a reservation may hold, that is it.
-        rows: of :meth:`backfill_rows`, where many jobs are tried.
+        state: None if it is any job without a reservation. rows: of :meth:`backfill_rows`, where
+        many jobs are tried.
         """
         view = self.residual(closed, state)
         held = (rows or self.backfill_rows()).held(state, until)
-        if any(item.is_partly_protected for item in self.other_reservations(state)):
+        others = self.reservations if state is None else self.other_reservations(state)
+        if any(item.is_partly_protected for item in others):
             needed = self.planned.slots_needed_before(until, state)
             held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
         view.held = held
         return view
-
-    def max_backfill_slots(self, until: int, rows: BackfillRows) -> float:
-        """Return the slots that a job without a reservation may backfill until `until`, on all
-        hosts together; without advance reservations.
-        """
-        view = self.residual(None)
-        held = rows.held(None, until)
-        if self._any_place:
-            needed = self.planned.slots_needed_before(until, None)
-            held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
-        view.held = held
-        return view.most_slots()
 
     def start_of(
         self, state: JobState, residual: Residual, most: int | None = None
@@ -774,15 +758,7 @@ class CycleState:
         slots stay reserved.
         """
         left = self._free_slots()
-        first = [
-            reservation for reservation in self.reservations if reservation.state.number in ahead
-        ]
-        behind = [
-            reservation
-            for reservation in self.reservations
-            if reservation.state.number not in ahead
-        ]
-        for reservation in (*first, *behind):
+        for reservation in sorted(self.reservations, key=lambda r: r.state.number not in ahead):
             backfilled = dict(reservation.backfilled)
             reservation.record_backfilled(left)
             reservation.backfilled = backfilled

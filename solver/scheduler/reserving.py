@@ -626,7 +626,7 @@ def hold_now(
         reservation,
         cycle.residual(closed, state),
         cycle.world.now,
-        unreserved=cycle.unreserved_residual(closed, state),
+        unreserved=cycle.residual_for(closed, state, reserved=True),
         spare=spare_slots(profile, demand, start, free),
     )
 
