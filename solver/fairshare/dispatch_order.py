@@ -210,7 +210,8 @@ def order_policy(
     if state is not None:
         order.load_state(state, {running.job.id: running.job for running in instance.running})
         return order
-    _begin(order, instance, _reserved_memory(instance))
+    counts = instance.params.fairshare_adjustment or billing_weights(instance)
+    _begin(order, instance, held_memory(instance) if counts else {})
     return order
 
 
@@ -687,10 +688,3 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)
         if running.suspended:
             order.suspended(running.job.id, instance.now)
-
-
-def _reserved_memory(instance: Instance) -> dict[str, float]:
-    if not (instance.params.fairshare_adjustment or billing_weights(instance)):
-        return {}
-
-    return held_memory(instance)

@@ -252,7 +252,7 @@ class Eligibility:
         if interval:
             mask |= situation.now < situation.last_accepted + interval
         if self._any_thresholds:
-            mask |= self.beyond(queue.thresholds, situation.now)
+            mask |= self.beyond(queue.thresholds)
         return mask
 
     def acceptances(self) -> Accepted | None:
@@ -265,7 +265,7 @@ class Eligibility:
             self._inside[hosts] = np.array([name in hosts for name in self.situation.names])
         return self._inside[hosts]
 
-    def beyond(self, thresholds: Thresholds, now: int) -> BoolArray:
+    def beyond(self, thresholds: Thresholds) -> BoolArray:
         """Return the hosts beyond loadSched of the queue or their own, which accept no job."""
         hosts = self.situation.instance.cluster.hosts
         found = np.zeros(len(hosts), dtype=bool)
@@ -355,7 +355,7 @@ class Eligibility:
         if not self._any_thresholds:
             return ""
         own = self._queues[queue]
-        count = int(self.beyond(own.thresholds, self.situation.now).sum())
+        count = int(self.beyond(own.thresholds).sum())
         if not count:
             return ""
         if own.res_req and not own.thresholds.sched:

@@ -45,7 +45,7 @@ from .events import GREEDY, NONE, OPTIMAL, Settings
 from .job_state import RUNNING, JobState, ReservationTimer
 from .loans import give_loans
 from .methods import METHODS
-from .preemption import has_waiting_reservation, preempt, resume
+from .preemption import preempt, resume, waited_for
 from .reserving import may_reserve, runs_out, too_late
 from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World
@@ -430,7 +430,7 @@ class Cycle(CycleState):
         self._passed = None
         if (
             self.preempts
-            or (self.instance.advance_reservations and has_waiting_reservation(self))
+            or (self.instance.advance_reservations and waited_for(self))
             or self.has_loans
             or world.requests.has_alternatives
             or world.subsets.suspended

@@ -20,15 +20,10 @@ from .cycle_state import CycleState
 from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
 
-def has_waiting_reservation(cycle: CycleState) -> bool:
-    """Whether jobs of an active reservation wait, so that the scheduler may suspend other jobs."""
-    return bool(_waited_for(cycle))
-
-
 def suspend_for_reservations(cycle: CycleState) -> None:
     """Suspend jobs on the slots of active reservations whose own jobs wait."""
     wanted: Counter[str] = Counter()
-    for item in _waited_for(cycle):
+    for item in waited_for(cycle):
         wanted.update(item.slots)
     hosts, cluster = cycle.instance.cluster.hosts, cycle.world
     for name, slots in wanted.items():
@@ -42,7 +37,7 @@ def suspend_for_reservations(cycle: CycleState) -> None:
             cycle.record.preempted.append(victim.job.id)
 
 
-def _waited_for(cycle: CycleState) -> list[AdvanceReservation]:
+def waited_for(cycle: CycleState) -> list[AdvanceReservation]:
     """Return the active reservations that may suspend running jobs and have a waiting job."""
     now, cluster = cycle.world.now, cycle.world
     names = {
@@ -108,7 +103,7 @@ def _by_load_and_window(cycle: CycleState) -> None:
                 world.suspend(state, "run window" if shut else f"loadStop {over}", world.now)
                 cycle.record.preempted.append(state.job.id)
         elif state.status == SUSPENDED and state.suspended_by != "before" and not shut:
-            beyond = eligibility.beyond(cycle.queues[queue].thresholds, world.now)
+            beyond = eligibility.beyond(cycle.queues[queue].thresholds)
             if not beyond[list(state.allocation)].any():
                 world.resume(state, world.now)
                 cycle.record.resumed.append(state.job.id)
