@@ -31,7 +31,6 @@ from .source import Source
 from .tables import (
     Column,
     ListingRow,
-    State,
     csv_text,
     hosts_text,
     json_text,
@@ -354,49 +353,29 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
 
 
 def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -> str:
-
-    rows = [answer.line, *answer.alternatives]
+    choices, now = [answer.line, *answer.alternatives], clock.instance.now
     infinite = float("inf")
-    rows.sort(key=lambda i: infinite if i.answer.start is None else i.answer.start)
-    beside = smallest_difference(item.answer.start for item in rows)
-    listed = [
-        _row(
-            clock,
-            item,
-            beside,
-            asked=item is answer.line,
-            columns=answer.options,
-            wide=wide,
-            likely=likely_cells(clock, item.likely) if answer.forecast else (),
+    choices.sort(key=lambda i: infinite if i.answer.start is None else i.answer.start)
+    beside = smallest_difference(item.answer.start for item in choices)
+
+    def row(item: Choice) -> ListingRow:
+        found, options = item.answer, [item.shown[name] for name in answer.options]
+        likely = likely_cells(clock, item.likely) if answer.forecast else ()
+        if found.start is None:
+            cells = (found.missing, "", "", *likely, *options, found.waits_for)
+            return ListingRow(cells, "unplaced")
+        asked = "  (as asked)" if item is answer.line else ""
+        times = [clock.text(time, beside) for time in (found.start, found.finish)]
+        times.insert(1, duration_text(found.start - now, beside))
+        where = hosts_text(found.allocation, wide) + asked
+        return ListingRow(
+            (*times, *likely, *options, where), "now" if found.start == now else "later"
         )
-        for item in rows
-    ]
+
+    listed = [row(item) for item in choices]
     how = (*(Column(COLUMNS[name]) for name in answer.options), _WHERE)
     columns = (*_WHEN, *(likely_columns() if answer.forecast else ()), *how)
     shown = listed[: page_of(columns, listed) if top is None else top or None]
     left = len(listed) - len(shown)
     rest = paragraph(f"{left} more not shown (--top 0 shows all).") if left else ""
     return listing_text(columns, shown, instance=clock.instance) + rest
-
-
-def _row(
-    clock: WrittenTimes,
-    item: Choice,
-    beside: int,
-    *,
-    asked: bool,
-    columns: tuple[str, ...],
-    wide: bool,
-    likely: tuple[str, ...],
-) -> ListingRow:
-
-    answer, now = item.answer, clock.instance.now
-    options = [item.shown[name] for name in columns]
-    if answer.start is None:
-        return ListingRow((answer.missing, "", "", *likely, *options, answer.waits_for), "unplaced")
-    wait = duration_text(answer.start - now, beside)
-    where = hosts_text(answer.allocation, wide) + ("  (as asked)" if asked else "")
-    start = clock.text(answer.start, beside)
-    finish = clock.text(answer.finish, beside)
-    state: State = "now" if answer.start == now else "later"
-    return ListingRow((start, wait, finish, *likely, *options, where), state)

@@ -235,13 +235,13 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
 
 def _brief(instance: Instance, found: Explanation) -> str:
     clock = _clock(instance, found)
-    job, answer, method = found.answer.job.id, found.answer, found.method
-    if found.outlook is None:
-        return brief_text(clock, found, placed_text(clock, job, answer, method), ())
-    start = next(start_lines(clock, job, found.outlook))
-    if method != "configured":
-        start = placed_text(clock, job, answer, method)
-    return brief_text(clock, found, start, caution_lines(found.outlook, method, answer.omissions))
+    answer, method, outlook = found.answer, found.method, found.outlook
+    cautions = () if outlook is None else caution_lines(outlook, method, answer.omissions)
+    if outlook is not None and method == "configured":
+        start = next(start_lines(clock, answer.job.id, outlook))
+    else:
+        start = placed_text(clock, answer.job.id, answer, method)
+    return brief_text(clock, found, start, cautions)
 
 
 def _configuration(instance: Instance, found: Explanation) -> str:

@@ -12,7 +12,7 @@ from ..model.errors import InputError, Problem
 from .declare import argument, command, option, spelled, taking
 from .forecast import LikelyOptions
 from .options import FORMAT, Format, print_note, read_source
-from .process import Cancel, cancel_on_signal, give, left_of
+from .process import cancel_on_signal, give, left_of
 from .selection import PlanSelection, Shown
 from .tables import Column, ListingRow, State, csv_text, json_text, listing_text, paragraph
 
@@ -43,54 +43,36 @@ def verified(
     reasons.
     """
     from ..model.errors import report
+    from ..solver.advice.likely import Forecaster
+    from ..solver.advice.verification import verify as verify_jobs
+    from ..solver.budget import Budget
     from ..solver.forecast.history import logged_runs
+    from ..solver.outlook.outlook import outlook, outlook_of, with_slurm_estimates
+    from ..solver.scheduler.continuation import run_as_configured
 
     instance = read_source(file)
     selection.check(instance)
     with cancel_on_signal() as cancel:
         with cancel.reading():
             followed = logged_runs(log, keep_going=compared.keep_going)
-            forecasting = likely.settings(), likely.past(instance)
+            settings, past = likely.settings(), likely.past(instance)
         print_note(*(f"warning: {line}" for line in report(followed.problems)))
-        found = _verified(instance, followed, log, compared, forecasting, cancel)
+        limit = left_of(compared.time_limit)
+        budget = Budget(limit, cancel=cancel)
+        if compared.possible:
+            answers = outlook(instance, time_limit=limit, estimates=True, cancel=cancel)
+        else:
+            configured = run_as_configured(instance, budget=budget)
+            configured = with_slurm_estimates(instance, configured, budget)
+            answers = outlook_of(instance, configured, None, budget)
+        forecaster = Forecaster.of(instance, past, settings, None, cancel)
+        medians = {} if forecaster is None else forecaster.all(budget.time_share(0.5))
+        starts = {job: item.likely for job, item in medians.items()}
+        found = verify_jobs(
+            instance, followed, answers, likely=starts, source=str(log), budget=budget
+        )
     text = verify_output(instance, found, selection, format)
     give(text, found.remarks, is_partial=found.is_partial)
-
-
-def _verified(
-    instance: Instance,
-    followed: Any,
-    log: Path,
-    compared: SnapshotOptions,
-    forecasting: tuple[Any, Any],
-    cancel: Cancel,
-) -> Verification:
-    """Return the comparison with all estimates that were requested."""
-    from ..solver.advice.likely import Forecaster
-    from ..solver.advice.verification import verify as verify_jobs
-    from ..solver.budget import Budget
-    from ..solver.outlook.outlook import outlook, outlook_of, with_slurm_estimates
-    from ..solver.scheduler.continuation import run_as_configured
-
-    settings, past = forecasting
-    limit = left_of(compared.time_limit)
-    budget = Budget(limit, cancel=cancel)
-    if compared.possible:
-        answers = outlook(instance, time_limit=limit, estimates=True, cancel=cancel)
-    else:
-        configured = run_as_configured(instance, budget=budget)
-        configured = with_slurm_estimates(instance, configured, budget)
-        answers = outlook_of(instance, configured, None, budget)
-    forecaster = Forecaster.of(instance, past, settings, None, cancel)
-    medians = {} if forecaster is None else forecaster.all(budget.time_share(0.5))
-    return verify_jobs(
-        instance,
-        followed,
-        answers,
-        likely={job: item.likely for job, item in medians.items()},
-        source=str(log),
-        budget=budget,
-    )
 
 
 def verify_output(

@@ -96,14 +96,11 @@ class Simulated:
     of_lsf: bool = False
 
 
-def workload(
-    file: Path, options: WorkloadOptions, *, site: Instance | None = None, quiet: bool = False
-) -> Simulated:
+def workload(file: Path, options: WorkloadOptions, *, site: Instance | None = None) -> Simulated:
     """Return the whole input; remarks go to stderr.
 
-    site: the cluster of a log as an instance in memory, instead of the option's file. quiet: print
-    no remark. Raises InputError for bad files, and for an option that does not apply to the kind of
-    file.
+    site: the cluster of a log as an instance in memory, instead of the option's file. Raises
+    InputError for bad files, and for an option that does not apply to the kind of file.
     """
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import check_readable
@@ -121,13 +118,11 @@ def workload(
     )
     if options.events is not None and not contents.of_lsf:
         raise _idle(["events"], f"{found.kind}, which {file} is")
-    tell: Callable[[str], None] = (lambda _: None) if quiet else print_note
-    for remark in contents.remarks:
-        tell(remark)
+    print_note(*contents.remarks)
     instance = contents.instance
     lives: Iterable[Change] = ()
     if options.events is not None:
-        lives = _lives(options.events, instance, tell, keep_going=options.keep_going)
+        lives = _lives(options.events, instance, keep_going=options.keep_going)
     changes = (*lives, *changes_of(options, instance))
     return Simulated(instance, changes, contents.recorded, contents.of_lsf)
 
@@ -145,9 +140,7 @@ def _idle(names: list[str], kind: str) -> InputError:
     return InputError(f"{said}: does not apply to {kind}")
 
 
-def _lives(
-    path: Path, instance: Instance, tell: Callable[[str], None], *, keep_going: bool
-) -> Iterable[Change]:
+def _lives(path: Path, instance: Instance, *, keep_going: bool) -> Iterable[Change]:
     """Yield the changes of hosts that lsb.events records: added, closed and opened."""
     from ..model.sources.log_lines import BadRecords, refused_records
     from ..model.sources.lsf_state.event_log import host_lives
@@ -158,15 +151,14 @@ def _lives(
     problems: list[Problem] = bad.report()
     if bad.count and not keep_going:
         raise refused_records(problems)
-    for line in (*report(problems), *bad.told_cells()):
-        tell(f"warning: {line}")
+    print_note(*(f"warning: {line}" for line in (*report(problems), *bad.told_cells())))
     assert instance.origin is not None  # a log that takes --events has one
     zero = int(datetime.fromisoformat(instance.origin).timestamp())
     names = [host.name for host in instance.cluster.hosts]
     found = lives.changes(names, zero)
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
-    tell(
+    print_note(
         f"{path}: {passing} of {len(names)} hosts fail and return, and {len(lives.controls)} "
         f"times one was closed or opened; {unnamed} hosts are not in it"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,15 @@ import typer
 
 from ..model.errors import InputError, Problem
 from .declare import argument, command, option, taking
-from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of, study_bar
+from .options import (
+    FORMAT_HELP,
+    Format,
+    collected_notes,
+    from_stdin,
+    print_note,
+    seconds_of,
+    study_bar,
+)
 from .output import check_apart, check_output, check_path, write_file, write_records
 from .process import Exit, cancel_on_signal
 from .simulate import LoopOptions, Simulated, changes_of, cycle_of, workload
@@ -116,7 +125,8 @@ def _check(question: Question) -> None:
 def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simulated:
     """Return the jobs on a site: the jobs of the log, or without a log the site's own."""
     if question.log is not None:
-        return workload(question.log, question.loop, site=site, quiet=quiet)
+        with collected_notes([]) if quiet else nullcontext():
+            return workload(question.log, question.loop, site=site)
     return Simulated(site, changes_of(question.loop, site))
 
 
