@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,10 +19,11 @@ from .output import check_apart, check_path, write_file
 from .process import Exit, cancel_on_signal, give, left_of
 from .selection import PlanSelection, Selection
 from .source import Source
+from .tables import terminal_width
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.plan import Plan
+    from ..model.plan import Plan, PlannedJob
     from ..solver.outlook.outlook import Outlook
     from ..solver.scheduler.continuation import ConfiguredRun
 
@@ -91,8 +93,6 @@ def solve(
     _write_lsf_plan(lsf_plan, instance, found)
     typer.echo(_told(instance, run, found, format, selection, how.time_limit), nl=False)
     if gantt:
-        from .report.terminal import print_gantt
-
         print_gantt(instance, found)
     if found.refused:
         raise typer.Exit(Exit.REFUSED)
@@ -158,6 +158,15 @@ def _check_format(gantt: bool, format: str) -> None:
         raise InputError(f"--gantt cannot be combined with --format {format}: use --format text")
 
 
+def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
+    """Print the chart on standard output, up to as wide as the listings above it."""
+    from .report.bars import WIDEST, gantt_text
+
+    drawn = gantt_text(instance, planned, min(terminal_width(), WIDEST))
+    none = "no job has a planned start: there is nothing to draw\n"
+    typer.echo(f"\n{drawn or none}", nl=False)
+
+
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
     if path is None:
         return
@@ -195,7 +204,6 @@ def compare(
     """
     from ..solver.advice.comparison import compare as compare_methods
     from .render import comparison_output
-    from .report.terminal import print_gantt
 
     _check_format(gantt, format)
     compared = _compared(methods, everything=all_methods, configured=configured)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from .whatif import WORKERS_HELP, StudyOutput, processors
 
 if TYPE_CHECKING:
     from ..solver.studies.sweep import Cell
-    from ..solver.studies.workers import Lost
 
 
 class CellFiles:
@@ -200,44 +199,33 @@ def _run(
     already: int,
 ) -> dict[Cell, dict[str, Any]]:
     """Return the rows of the finished cells, each stored as soon as it arrives."""
-    from ..solver.studies.sweep import row_of
-    from ..solver.studies.workers import Lost
+    from ..solver.studies.sweep import rows_of
 
     rows: dict[Cell, dict[str, Any]] = {}
     with (
-        _results(cells, where, cancel) as coming,
+        _client(where) as client,
         study_bar("cells", len(cells) + already, already) as step,
     ):
-        for number, result in coming():
-            cell = cells[number]
-            if isinstance(result, Lost):
-                rows[cell] = row_of(cell, error=result.reason)  # another call may do better
-            else:
-                rows[cell] = result
-                files.write(cell, result)
+        for cell, row, is_final in rows_of(cells, client, where.count, cancel):
+            rows[cell] = row
+            if is_final:  # another call may do better
+                files.write(cell, row)
             step()
     return rows
 
 
-Results = Callable[[], Iterator[tuple[int, "dict[str, Any] | Lost"]]]
-
-
 @contextmanager
-def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> Iterator[Results]:
-    """Yield the results; a cluster is connected before the progress bar appears."""
-    from ..solver.studies.sweep import run_cell
-    from ..solver.studies.workers import results_of
+def _client(where: Where) -> Iterator[Any]:
+    """Yield a client of the Dask cluster that the options name, None for local processes."""
+    if where.scheduler is None and where.jobqueue is None:
+        yield None
+        return
+    from ..solver.studies.workers import client_of, open_to_others
 
-    with ExitStack() as stack:
-        if where.scheduler is not None or where.jobqueue is not None:
-            from ..solver.studies.workers import client_of, on_dask, open_to_others
-
-            client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.count))
-            if warning := open_to_others(client.scheduler.address):
-                print_note(f"warning: {warning}")
-            print_note(f"Dask dashboard: {client.dashboard_link}")
-            if not client.scheduler_info()["workers"]:
-                print_note("the cluster has no workers yet: cells wait for the first worker")
-            yield lambda: on_dask(run_cell, cells, client, cancel)
-        else:
-            yield lambda: results_of(run_cell, cells, where.count, cancel)
+    with client_of(where.scheduler, where.jobqueue, where.count) as client:
+        if warning := open_to_others(client.scheduler.address):
+            print_note(f"warning: {warning}")
+        print_note(f"Dask dashboard: {client.dashboard_link}")
+        if not client.scheduler_info()["workers"]:
+            print_note("the cluster has no workers yet: cells wait for the first worker")
+        yield client

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...model.display import HOUR, AsData, data_of, duration_text, short_clock_text
-from ...model.duration import expected_duration, expected_finish
+from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.omissions import sentences
-from ...model.plan import Plan, PlannedJob
+from ...model.plan import Plan
 from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.records import Diagnosis, Remedy, WaitingJob
 from ...solver.advice.explain import Explanation
@@ -34,6 +34,8 @@ from .bars import (
     load_changes,
     loads,
     opened_within,
+    planned_stretches,
+    running_stretches,
     step_columns,
 )
 
@@ -189,23 +191,6 @@ class Report:
     def refused(self) -> bool:
         """Whether the judge objects to a plan that is shown."""
         return any(found.refused for found in (self.plan, self.comparison) if found is not None)
-
-
-def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
-    """Return the stretches of the running jobs, up to their expected ends."""
-    return tuple(
-        Stretch(run.job.id, "running", run.start, expected_finish(instance, run), run.allocation)
-        for run in instance.running
-    )
-
-
-def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
-    """Return the intervals of the planned jobs that have a start."""
-    return tuple(
-        Stretch(item.job, "planned", item.start, item.finish, item.allocation)
-        for item in planned
-        if item.start is not None
-    )
 
 
 def reserved_stretches(plan: Plan) -> tuple[Stretch, ...]:

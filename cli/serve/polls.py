@@ -285,8 +285,6 @@ def shifted(times: Mapping[str, int | None], by: int) -> dict[str, int | None]:
     return {name: None if time is None else time + by for name, time in times.items()}
 
 
-#: Simulated seconds of one second.
-SPEED = 60.0
 #: Largest time by which one read advances the cluster, in simulated seconds.
 MAX_STEP = 6 * HOUR
 #: Share of the run limit that a job really runs, minimum and maximum.
@@ -308,7 +306,8 @@ class LivingCluster:
     title: str
     #: The state, with run times and arrivals that a reader does not see.
     instance: Instance
-    speed: float = SPEED
+    #: Simulated seconds of one second.
+    speed: float
     seed: int = 0
     clock: Callable[[], float] = time.monotonic
     _began: float | None = None
@@ -397,7 +396,7 @@ def _as_seen(instance: Instance) -> Instance:
     return replace(instance, running=running, pending=pending, future=(), lsf_says=())
 
 
-def living_cluster(name: str, speed: float = SPEED) -> LivingCluster:
+def living_cluster(name: str, speed: float) -> LivingCluster:
     """Return the cluster of an example; raise UnknownNameError for another name."""
     from ...instances import example
 

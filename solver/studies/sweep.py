@@ -510,6 +510,24 @@ def row_of(cell: Cell, numbers: Mapping[str, Any] | None = None, error: str = ""
     return {**cell.name, "status": status, "error": error, **values}
 
 
+def rows_of(
+    cells: Sequence[Cell], client: Any, workers: int, stop: Stop
+) -> Iterator[tuple[Cell, dict[str, Any], bool]]:
+    """Yield cells with their rows as they arrive, and whether another run would give the same row.
+
+    client: of a Dask cluster; None for `workers` processes.
+    """
+    if client is not None:
+        coming = on_dask(run_cell, cells, client, stop)
+    else:
+        coming = results_of(run_cell, cells, workers, stop)
+    for number, result in coming:
+        if isinstance(result, Lost):
+            yield cells[number], row_of(cells[number], error=result.reason), False
+        else:
+            yield cells[number], result, True
+
+
 def columns_of(cells: Iterable[Cell]) -> tuple[str, ...]:
     """Return the columns of every row."""
     return tuple(row_of(next(iter(cells))))
@@ -576,13 +594,6 @@ def sweep(
     require_arguments(paths={"study": study}, numbers={"workers": (workers, 1)})
     read, cells = cells_of(Path(study), default_limit)
     stop = cancel or threading.Event()
-    if client is not None:
-        coming = on_dask(run_cell, cells, client, stop)
-    else:
-        coming = results_of(run_cell, cells, workers, stop)
-    rows = {
-        number: row_of(cells[number], error=row.reason) if isinstance(row, Lost) else row
-        for number, row in coming
-    }
-    done = tuple(rows[number] for number in sorted(rows))
+    rows = {cell: row for cell, row, _ in rows_of(cells, client, workers, stop)}
+    done = tuple(rows[cell] for cell in cells if cell in rows)
     return Sweep(read.name or Path(study).stem, columns_of(cells), done, len(cells) - len(done))

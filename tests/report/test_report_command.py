@@ -30,8 +30,8 @@ from slotwise import (
     Unplaced,
 )
 from slotwise.cli.report import command as report_command
+from slotwise.cli.report.bars import gantt_text
 from slotwise.cli.report.page import saved_data
-from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.formats.plan_file import bare_instance, plan_record, read_plan
 from slotwise.model.omissions import Omission
 
