@@ -162,9 +162,9 @@ def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
     """Print the chart on standard output, up to as wide as the listings above it."""
     from .report.bars import WIDEST, gantt_text
 
-    drawn = gantt_text(instance, planned, min(terminal_width(), WIDEST))
+    text = gantt_text(instance, planned, min(terminal_width(), WIDEST))
     none = "no job has a planned start: there is nothing to draw\n"
-    typer.echo(f"\n{drawn or none}", nl=False)
+    typer.echo(f"\n{text or none}", nl=False)
 
 
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:

@@ -216,7 +216,7 @@ def _run(
 
 @contextmanager
 def _client(where: Where) -> Iterator[Any]:
-    """Yield a client of the Dask cluster that the options name, None for local processes."""
+    """Yield a client of the Dask cluster that the options name, None if there is none."""
     if where.scheduler is None and where.jobqueue is None:
         yield None
         return

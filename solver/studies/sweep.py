@@ -515,7 +515,7 @@ def rows_of(
 ) -> Iterator[tuple[Cell, dict[str, Any], bool]]:
     """Yield cells with their rows as they arrive, and whether another run would give the same row.
 
-    client: of a Dask cluster; None for `workers` processes.
+    client: of a Dask cluster; None if there is none: `workers` processes are used then.
     """
     if client is not None:
         coming = on_dask(run_cell, cells, client, stop)
