@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..model.display import WrittenTimes, clock_text, duration_text, with_stamps
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, missing_package
 from .declare import command, option, taking, values_of
 from .options import (
     FORMAT,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..solver.advice.likely import Drawing, StartQuantiles
     from ..solver.forecast.forecast import Calibration, Forecasts
     from ..solver.forecast.history import History
+    from .serve.store import Store
 
 #: Text for a time by which the job has not started in this share of samples.
 NO_START = "no start"
@@ -278,10 +279,23 @@ def calibration_of_file(path: Path | None) -> Calibration:
     return found
 
 
+def opened_store(target: str | Path) -> Store:
+    """Return an existing store; raise InputError as :meth:`Store.open` does, or without sqlalchemy.
+
+    target: a file or the URL of a database.
+    """
+    try:
+        from .serve.store import Store
+    except ModuleNotFoundError as error:
+        if error.name != "sqlalchemy":
+            raise
+        raise InputError(missing_package("sqlalchemy", "a store", "serve")) from None
+    return Store.open(target, create=False)
+
+
 def calibration_of_store(path: Path) -> Calibration:
     """Return the calibration by the forecasts of a store; a note gives their number."""
     from ..solver.forecast.forecast import MIN_FORECASTS
-    from .serve.opened import opened_store
 
     with opened_store(path) as store:
         found = store.calibration()

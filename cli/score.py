@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ..model.display import WrittenTimes, duration_text
 from ..model.errors import InputError, Problem
 from .declare import argument, command, option, spelled, taking
-from .forecast import LikelyOptions
+from .forecast import LikelyOptions, opened_store
 from .options import FORMAT, Format, print_note, read_source
 from .process import cancel_on_signal, give, left_of
 from .selection import PlanSelection, Shown
@@ -260,7 +260,6 @@ def score(
         return
     assert store is not None
     from .output import check_apart, check_path, write_records
-    from .serve.opened import opened_store
 
     check_path(how.output)
     check_apart({"--output": how.output}, [Path(store), *log])

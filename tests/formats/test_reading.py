@@ -49,7 +49,7 @@ OTHERS = {
     ): "a page of slotwise, and what the kernel says of this process",
     ("cli/serve/api.py", "read_bytes"): "a script or style that comes with slotwise",
     ("cli/serve/command.py", "open"): "a store",
-    ("cli/serve/opened.py", "open"): "a store",
+    ("cli/forecast.py", "open"): "a store",
     ("cli/serve/database.py", "open"): "a store, to lock it",
 }
 HOME = "model/formats/reading.py"
