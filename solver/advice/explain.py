@@ -42,6 +42,7 @@ from ..pending_reasons import (
     held_back_by,
     listed,
     not_active,
+    not_yet,
 )
 from ..placement.earliest import can_start
 from ..precedence import After, Event, Known, Precedence, Several
@@ -236,7 +237,6 @@ BETWEEN_ENDS = Reason.of(
 BETWEEN_CYCLES = Reason.of(Pending.POSTPONED, "it fits, but no dispatch cycle starts it")
 #: No amount is short, and still it may not start there: jobs before it have a claim.
 KEPT = Reason.of(Pending.POSTPONED, "the free slots are reserved for jobs before it")
-UNMET = "Job dependency condition not satisfied: {}"
 #: End of the table for a job that never starts: seconds after the last change.
 EVERY_WEEK = "repeated every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
@@ -649,7 +649,7 @@ def _obstacles(
     row = found.outlook
     said = "" if row is None else row.condition or row.held_back
     if start is None and found.method == CONFIGURED and forecast.awaits(asked):
-        yield Obstacle(found.now, None, UNMET.format(demand.job.dependency), 1)
+        yield Obstacle(found.now, None, sentence(not_yet(demand.job)), 1)
         return
     fits = None if found.method != CONFIGURED else forecast.in_turn(demand.job)
     if start is None or fits is None or fits >= start or demand.job.reservation:

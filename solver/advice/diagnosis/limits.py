@@ -29,6 +29,7 @@ from .probes import (
     SettingChange,
     all_of,
     amounts_from,
+    command,
     edited,
     line,
     of_job,
@@ -93,7 +94,9 @@ def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> It
         yield from _duration(instance, pool, policy, job)
         return
     if policy.close_on_demand:
-        owners = [other.id for other in _owners(instance, rows, number) if other.id != job.id]
+        guaranteed = rows.pools[number].guaranteed
+        waiting = (j for j in instance.pending if guaranteed.get(rows.members.of(j), 0) > 0)
+        owners = [other.id for other in waiting if other.id != job.id]
         cause = (
             f"{keeps} while jobs of its classes wait ({some(owners) or 'none now'}): "
             "CLOSE_ON_DEMAND of LOAN_POLICIES"
@@ -103,11 +106,6 @@ def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> It
         cause = f"{keeps} in part: RETAIN or IDLE_BUFFER of LOAN_POLICIES"
         bare = replace(policy, retain=None, idle_buffer=None)
         yield Probe(KIND, cause, (_policy(pool, bare),))
-
-
-def _owners(instance: Instance, rows: GuaranteeRows, number: int) -> list[Job]:
-    guaranteed = rows.pools[number].guaranteed
-    return [job for job in instance.pending if guaranteed.get(rows.members.of(job), 0) > 0]
 
 
 def _span(instance: Instance, job: Job) -> int | None:
@@ -210,11 +208,8 @@ def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 def _queue_state(queue: Queue) -> Iterator[Probe]:
     if not queue.active:
-        change = SettingChange(
-            f"command of the administrator, queue {queue.name}",
-            f"badmin qact {queue.name}",
-            edited(queue, active=True),
-        )
+        who = f"the administrator, queue {queue.name}"
+        change = command(f"badmin qact {queue.name}", edited(queue, active=True), who)
         cause = f"queue {queue.name} is inactive (badmin qinact): none of its jobs starts"
         yield Probe("queue inactive", cause, (change,))
 
@@ -403,12 +398,9 @@ def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
         number for most in own.values() for number in (most, *_numbers_from(instance, most, 1))
     }
     for name, most in own.items():
+        owner = f"the owner of job group {name}"
         steps = tuple(
-            SettingChange(
-                f"command of the owner of job group {name}",
-                f"bgmod -L {number} {name}",
-                edited(limited[name], limit=number),
-            )
+            command(f"bgmod -L {number} {name}", edited(limited[name], limit=number), owner)
             for number in sorted(every)
             if number > most
         )
@@ -423,12 +415,9 @@ def _array_limit(instance: Instance, job: Job) -> Iterator[Probe]:
     most = None if array is None else running_limits(jobs).get(array)
     if array is None or most is None:
         return
+    who = f"user {job.user}"
     steps = tuple(
-        SettingChange(
-            f"command of user {job.user}",
-            f'bmod -J "%{number}" {array}',
-            partial(arrays_at, number, array),
-        )
+        command(f'bmod -J "%{number}" {array}', partial(arrays_at, number, array), who)
         for number in _numbers_from(instance, most, 1)
     )
     may = f"array {array} may have {counted(most, 'running element')}"
@@ -470,7 +459,7 @@ def _advance_reservations(instance: Instance) -> Iterator[Probe]:
             return replace(instance, advance_reservations=kept)
 
         slots = counted(sum(item.slots.values()), "slot")
-        change = SettingChange("command of the administrator", f"brsvdel {item.name}", without)
+        change = command(f"brsvdel {item.name}", without)
         cause = f"advance reservation {item.name} reserves {slots}"
         yield Probe("advance reservation", cause, (change,))
 

@@ -306,6 +306,13 @@ def _present_line(entry: Entry, key: str) -> str:
     return f"no {key}" if value is None else f"{key} = {value}"
 
 
+def command(
+    text: str, apply: Apply, who: str = "the administrator", requeues: Sequence[str] = ()
+) -> SettingChange:
+    """Return the change by a command of a person."""
+    return SettingChange(f"command of {who}", text, apply, requeues=tuple(requeues))
+
+
 def on_hosts(
     names: Sequence[str], key: str, text: str, now: str, change: Callable[[Host], Host]
 ) -> SettingChange:

@@ -28,6 +28,7 @@ from .probes import (
     Probe,
     SettingChange,
     all_of,
+    command,
     hosts_with,
     joined,
     line,
@@ -301,12 +302,7 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
         if most < slots and back:
             queue = instance.queue(name)
             limit = line(queue, "UJOB_LIMIT", most, whatif=most, user_slots=most)
-            again = SettingChange(
-                "command of the administrator",
-                f"brequeue {' '.join(back)}",
-                requeued(back),
-                requeues=tuple(back),
-            )
+            again = command(f"brequeue {' '.join(back)}", requeued(back), requeues=back)
             steps.append(joined(limit, again))
     cause = (
         f"running jobs of one user, {user}, hold {slots} of the {total} slots it could use; "
