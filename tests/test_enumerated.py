@@ -16,10 +16,9 @@ from enumerated_plans import Table
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from long_ways import no_models
 from sampling import some
 from slotwise import Instance, Plan
-from slotwise.solver.optimal.backends import ModelSizeLimit
-from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 
@@ -41,7 +40,7 @@ def time_based_is_right(table: Table) -> None:
     assert not any("bug" in note for note in found.notes)  # the judge's objections
     assert table.faults(found) == []
     problem = PlanningProblem.of(table.instance)
-    first = plan_first_fit(problem)
+    first = plan(table.instance, "optimal", time_limit=0)  # what the search begins with
     assert table.faults(first) == []
     assert problem.omitted_rules or table.first_fits(first) == []
 
@@ -157,7 +156,7 @@ def test_under_limits_nothing_false_is_proved(
     if table is None:
         return
     if limit == "model too large":
-        monkeypatch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
+        no_models(monkeypatch)
     options = {"model too large": {"effort": EFFORT}, "no effort": {"effort": 0}}
     given = options.get(limit, {"time_limit": 0})
     nothing_false_is_proved(table, plan(table.instance, "optimal", **given))  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from slotwise import Instance, Problem, dump, dump_json, from_document, loads, t
 from slotwise.instances import site
 from slotwise.model.formats import load_with_warnings
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.formats.lsf.site import SECTIONS
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 CLUSTERS = ("harbour", "quay")
@@ -33,15 +31,6 @@ def test_it_imports_clean_and_comes_back(cluster: str) -> None:
     for write in (dump, dump_json):
         assert loads(write(instance)) == instance
     assert from_document(to_document(instance)) == instance
-
-
-def test_it_has_every_section_of_lsf() -> None:
-    texts = "\n".join(file.read_text() for file in site().rglob("*") if file.is_file())
-    have = set(re.findall(r"^Begin (\w+)", texts, re.MULTILINE))
-    beyond = {"UserMap", "GuaranteedResourcePool", "ResourceReservation", "HostExport"}
-    beyond.add("ServiceClass")
-    wanted = {name for names in SECTIONS.values() for name in names}
-    assert wanted - have <= beyond | {"SharedResourceExport"}
 
 
 @pytest.mark.behaviour("FSH-14")

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from long_ways import no_work_for_conditions
 from loop_starts import simulated_starts
 from sampling import some
 from slotwise import (
@@ -22,7 +23,6 @@ from slotwise import (
 )
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import cycle
 from slotwise.solver.scheduler.next_cycle import PLACED_BEHIND
 from slotwise.solver.validate import validate
 from waiting_cases import waiting_case
@@ -141,7 +141,7 @@ def test_behind_a_job_without_a_start_nothing_has_one(word: str) -> None:
 def test_where_it_would_take_long_jobs_come_behind_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cycle, "MAX_WORK", 0)
+    no_work_for_conditions(monkeypatch)
     pending = (job("2", 2, 2, dependency="done(1)"), job("1", 2, 1), job("3", 2, 1), job("4", 2, 5))
     instance = site(*pending, slots=2)
     found, loop = plan(instance, "time-based"), simulated_starts(instance, "time-based")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import enumerated_instances
 import pytest
-from literal_guard import LiteralGuard
+from literal_guard import decided_by_limits, guards_of, reckoned_afresh
 from sampling import some
 from slotwise import (
     Cluster,
@@ -18,7 +17,6 @@ from slotwise import (
     Job,
     Limit,
     Params,
-    PlannedJob,
     Queue,
     RunningJob,
     Scope,
@@ -26,7 +24,6 @@ from slotwise import (
 )
 from slotwise.model.generate import generate
 from slotwise.solver.placement import earliest
-from slotwise.solver.scheduler import reservation_sequence, reserved_profile
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 from slotwise.solver.scheduler.simulation import simulate
 
@@ -119,44 +116,15 @@ def licensed(seed: int) -> Instance:
     )
 
 
-def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reckon from instant to instant what every reservation holds, at every instant."""
-    monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_, **__: None)
-
-
 @pytest.mark.parametrize("seed", some(range(12), 1))
 def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decided_by_limits(monkeypatch)
     remembered = plan_next_cycle(crowded(seed), "time-based")
-    reckoned, part_at = [0], reservation_sequence.ReservationSequence.amounts_at
-
-    def afresh(self: reservation_sequence.ReservationSequence, *told: Any) -> object:
-        reckoned[0] += 1
-        return part_at(reservation_sequence.ReservationSequence(self._order), *told)
-
-    monkeypatch.setattr(reservation_sequence.ReservationSequence, "amounts_at", afresh)
+    reckoned = reckoned_afresh(monkeypatch)
     assert plan_next_cycle(crowded(seed), "time-based") == remembered
-    assert reckoned[0] > 40
-
-
-def guards_of(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> tuple[list[list[PlannedJob]], list[reserved_profile.ReservedProfile]]:
-    """The plan beside what is held, by the product and literally, and the product's guards."""
-    made: list[reserved_profile.ReservedProfile] = []
-
-    class Seen(reserved_profile.ReservedProfile):
-        def __init__(self, *told: Any) -> None:
-            super().__init__(*told)
-            made.append(self)
-
-    plans = []
-    for kind in (Seen, LiteralGuard):
-        monkeypatch.setattr(reserved_profile, "ReservedProfile", kind)
-        plans.append([of_plan(item) for item in plan_next_cycle(instance, "time-based")])
-    return plans, made
+    assert len(reckoned) > 40
 
 
 @pytest.mark.behaviour("TBR-07", "TBR-18")
@@ -261,8 +229,3 @@ def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
     together = plan_next_cycle(crowded(seed), "time-based")
     monkeypatch.setattr(earliest, "_worth_a_look", lambda profile, demand, times, parts: parts)
     assert plan_next_cycle(crowded(seed), "time-based") == together
-
-
-def of_plan(item: PlannedJob) -> PlannedJob:
-    """Without the sentence: a limit that decides is not always counted to the last slot."""
-    return replace(item, waits_for="")

@@ -22,9 +22,7 @@ from slotwise import (
 )
 from slotwise.model.duration import expected_finish
 from slotwise.model.plan import FORMATTERS
-from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
-from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
@@ -68,7 +66,7 @@ def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
         "400 MB at best); free when job1 ends"
     )
     # So does the plan that the exact methods begin with, in which job3 fits before job2.
-    first = plan_first_fit(PlanningProblem.of(instance))
+    first = plan(instance, "optimal", time_limit=0)
     assert (first["job2"].start, first["job3"].start) == (2 * HOUR, 0)
     exact = plan(instance, "optimal", effort=10)
     assert (exact["job2"].start, exact["job3"].start) == (10 * MINUTE, 25 * MINUTE)

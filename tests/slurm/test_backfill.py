@@ -13,7 +13,6 @@ import slotwise as sw
 from slotwise.solver.budget import Budget
 from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
 from slotwise.solver.scheduler.continuation import run_as_configured
-from slotwise.solver.slurm.backfill import BackfillSettings
 
 from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
@@ -245,8 +244,8 @@ def test_numbers_of_parameters_are_read_as_slurm_reads_them(given: str, same_as:
 
     assert [item.start for item in found(given)] == [item.start for item in found(same_as)]
     for word in ("bf_window=0", "bf_max_job_test=0", "bf_window=x", "bf_window=43201"):
-        params = slurm(problem, word).params
-        assert BackfillSettings.of(params) == BackfillSettings.of(slurm(problem).params)
+        plans = [sw.plan(slurm(problem, *words), "slurm") for words in ((word,), ())]
+        assert [item.start for item in plans[0]] == [item.start for item in plans[1]]
 
 
 def gpu_nodes(*pending: sw.Job, ends: Mapping[str, tuple[int, ...]]) -> sw.Instance:

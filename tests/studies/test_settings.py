@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from slotwise.model.formats.guarantee_text import distribution_text
 from slotwise.model.formats.settings import Setting, changed, read_setting
 
 DOCUMENT = """
@@ -161,7 +160,7 @@ def test_guarantees_of_a_pool_one_by_one(section: str, key: str, shares: str) ->
         assert not wrong
         assert found is not None
         (pool,) = found.guaranteed_pools
-        assert distribution_text(pool.distribution) == shares
+        assert sw.to_document(found)["guaranteed_pools"][0]["DISTRIBUTION"] == shares
         assert (pool.loans is not None) is key.startswith("LOAN")
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
+from slotwise import Instance, PlannedJob
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import FixedProfiles, Profile
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.availability.usage import FOREVER
 from slotwise.solver.placement.earliest import Start, earliest_start
 from slotwise.solver.placement.holding import ReservationRows, free_over_run
+from slotwise.solver.scheduler import reservation_sequence, reserved_profile
 from slotwise.solver.scheduler.cycle_reservations import (
     JobReservation,
     release_allocation,
     reserve_future_allocation,
 )
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 from slotwise.solver.scheduler.reserved_profile import counted_slots, fixed_reservation
 
 
@@ -113,3 +119,45 @@ class LiteralGuard:
         )
         spare = np.maximum(left - np.floor(kept.free(SLOTS, time)), 0.0)
         return reserve_future_allocation(empty, kept, time, unreserved=unreserved, spare=spare)
+
+
+def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reckon from instant to instant what every reservation holds, at every instant."""
+    monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_, **__: None)
+
+
+def reckoned_afresh(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One for each time that amounts of a sequence of reservations are reckoned, all anew."""
+    reckoned: list[None] = []
+    sequence = reservation_sequence.ReservationSequence
+    part_at = sequence.amounts_at
+
+    def afresh(self: Any, *told: Any) -> object:
+        reckoned.append(None)
+        return part_at(sequence(self._order), *told)
+
+    monkeypatch.setattr(sequence, "amounts_at", afresh)
+    return reckoned
+
+
+def of_plan(item: PlannedJob) -> PlannedJob:
+    """Without the sentence: a limit that decides is not always counted to the last slot."""
+    return replace(item, waits_for="")
+
+
+def guards_of(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[list[PlannedJob]], list[reserved_profile.ReservedProfile]]:
+    """The plan beside what is held, by the product and literally, and the product's guards."""
+    made: list[reserved_profile.ReservedProfile] = []
+
+    class Seen(reserved_profile.ReservedProfile):
+        def __init__(self, *told: Any) -> None:
+            super().__init__(*told)
+            made.append(self)
+
+    plans = []
+    for kind in (Seen, LiteralGuard):
+        monkeypatch.setattr(reserved_profile, "ReservedProfile", kind)
+        plans.append([of_plan(item) for item in plan_next_cycle(instance, "time-based")])
+    return plans, made

@@ -9,6 +9,7 @@ import pytest
 from slotwise.solver.availability import profile, running_profile
 from slotwise.solver.availability.resources import SLOTS, Amounts, BoolArray, ResourceTable
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
+from slotwise.solver.optimal.backends import ModelSizeLimit
 from slotwise.solver.placement import single, supply
 from slotwise.solver.scheduler import backfill, cycle, cycle_state, reserved_profile, reserving
 from slotwise.solver.scheduler.cycle_reservations import JobReservation
@@ -100,6 +101,16 @@ def searches(patch: pytest.MonkeyPatch) -> list[str]:
 
     patch.setattr(reserving, "future_allocation", counted)
     return found
+
+
+def no_work_for_conditions(patch: pytest.MonkeyPatch) -> None:
+    """What takes the plan long where jobs wait for others is not begun."""
+    patch.setattr(cycle, "MAX_WORK", 0)
+
+
+def no_models(patch: pytest.MonkeyPatch) -> None:
+    """Each model of the exact methods is too large."""
+    patch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
 
 
 def nothing_remembered(patch: pytest.MonkeyPatch) -> None:
