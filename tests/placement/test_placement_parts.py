@@ -6,15 +6,20 @@ import random
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from placement_cases import bools, case, ints
 from placement_reference import placements, valid
-from slotwise.solver.availability.demand import GroupCap
+from slotwise.solver.availability.demand import GroupCap, TermCapacity, TermDemand
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place
 from slotwise.solver.placement.choose import (
     fill_blocks,
     fits_plain,
+    is_plain,
     place_plain,
 )
 from slotwise.solver.placement.cpsat import (
@@ -22,6 +27,7 @@ from slotwise.solver.placement.cpsat import (
     absorbed,
     fewest_hosts_first,
 )
+from slotwise.solver.placement.single import place_on_first
 from slotwise.solver.placement.supply import Supply, split_over_terms
 
 
@@ -201,3 +207,35 @@ def test_hosts_are_counted_once_whatever_blocks_they_hold(seed: int) -> None:
         assert found is None or valid(term, capacity, found)
         decided.add(possible)
     assert decided == {True, False}
+
+
+@examples(200)
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=8),
+    st.integers(1, 9),
+    st.sampled_from(["any", "ptile", "host"]),
+    st.integers(1, 3),
+    st.integers(0, 2),
+)
+def test_the_short_way_places_as_the_long_one(
+    caps: list[int], slots: int, shape: str, tile: int, spare: int
+) -> None:
+    """Caps of groups that allow all slots of the term change nothing."""
+    count = len(caps)
+    term = TermDemand(
+        slots,
+        slots,
+        np.arange(count, dtype=np.int64)[::-1].copy(),
+        ptile=np.full(count, tile, dtype=np.int64) if shape == "ptile" else None,
+        one_host=shape == "host",
+    )
+    group = GroupCap(np.arange(count) % 2 == 0, slots + spare, slots + spare)
+    capacity = TermCapacity(np.array(caps, dtype=np.int64), (group,))
+    assert is_plain(term, capacity, slots)
+    labels = replace(term, same=(np.zeros(count, dtype=np.int64),))  # forces the long way
+    assert not is_plain(labels, capacity, slots)
+    assert place_plain(term, capacity, slots) == place(labels, capacity)
+    assert fits_plain(term, capacity, slots) == fits(labels, capacity)
+    for few in range(1, count + 1):
+        on_first = place_on_first(replace(term, candidates=term.candidates[:few]), capacity)
+        assert on_first in (None, place(labels, capacity))

@@ -1,4 +1,4 @@
-"""How late a job may start within a total, and plans that are given up when they cost more."""
+"""Orders of jobs: how late a job may start within a total, plans given up, steps to better ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from sampling import some
 from slotwise.model.generate import generate
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
@@ -14,6 +15,7 @@ from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.order_search import Extent, decode, decode_within, improve
 from slotwise.solver.optimal.weighted import earliest_alone
+from slotwise.solver.placement.earliest import allocate_start, start_at
 from slotwise.solver.problem import PlanningProblem
 
 BUSY = generate(hosts=12, running=50, pending=12, load=0.97, seed=4)
@@ -61,9 +63,32 @@ def test_steps_end_where_they_ended_without_an_allowance(monkeypatch: pytest.Mon
     costs = Costs.of(objective_named("total-start"), problem.demands, BUSY.now)
     first = warm_starts(problem, plan_first_fit(problem))
 
-    def improved() -> object:
+    def steps() -> object:
         return improve(problem, costs, Budget(effort=1.0), alone, first, Extent(60, 0.0))
 
-    narrowed = improved()
+    narrowed = steps()
     monkeypatch.setattr(Allowance, "latest", lambda *_: None)
-    assert improved() == narrowed
+    assert steps() == narrowed
+
+
+@pytest.mark.parametrize("name", some(["total-start", "makespan", "slowdown"], 2))
+def test_steps_only_improve_and_every_start_holds(name: str) -> None:
+    """Never worse, always a plan, the same for the same seed."""
+    problem = PlanningProblem.of(BUSY)
+    first = warm_starts(problem, plan_first_fit(problem))
+    demands = {demand.job.id: demand for demand in problem.demands}
+    costs = Costs.of(objective_named(name), problem.demands, BUSY.now)
+    alone, extent, seen = earliest_alone(problem), Extent(60, 0.0, 0, seed=1), list[int]()
+    best, value = improve(
+        problem, costs, Budget(effort=1.0), alone, first, extent, on_better=seen.append
+    )
+    before = costs.total({job: start.time for job, start in first.items()})
+    assert value == costs.total({job: start.time for job, start in best.items()})
+    assert seen == sorted(seen, reverse=True)
+    assert value == (seen[-1] if seen else before)
+    assert value < before
+    assert best.keys() == first.keys()
+    profile = problem.base.copy()
+    for job, start in sorted(best.items(), key=lambda item: item[1].time):
+        assert start_at(profile, demands[job], start.time) is not None
+        allocate_start(profile, demands[job], start)
