@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise import Instance, Job, dump, loads
-from slotwise.model.formats.rules import LimitScale
+from long_ways import hosts_asked
+from slotwise import Instance, dump, loads
 from slotwise.solver.scheduler.simulation import simulate
 from submitted import submitted_job
 
@@ -145,13 +145,6 @@ def test_a_line_that_is_asked_about_is_scaled() -> None:
 def test_which_hosts_a_job_may_use_is_asked_for_limits_on_a_host_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
-    known = LimitScale.hosts_of
-
-    def noted(scale: LimitScale, job: Job) -> set[str]:
-        asked.append(job.id)
-        return known(scale, job)
-
-    monkeypatch.setattr(LimitScale, "hosts_of", noted)
+    asked = hosts_asked(monkeypatch)
     of("pending: [{id: 1, bsub: '-W 8:00'}, {id: 2, bsub: '-W 8:00/fast1 -m fast2'}]\n")
     assert asked == ["2"]

@@ -16,7 +16,6 @@ from typing import Any
 import slotwise as sw
 from slotwise import Choice, Instance, Job, Thresholds
 from slotwise.model.formats import to_document
-from slotwise.solver.advice.diagnosis.probes import ChangedLine
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.scheduler.continuation import run_as_configured
 
@@ -27,14 +26,14 @@ def starts(instance: Instance) -> dict[str, int | None]:
     return {job.id: run.start(job.id) for job in instance.pending}
 
 
-def with_lines(instance: Instance, lines: Sequence[ChangedLine]) -> Instance:
+def with_lines(instance: Instance, lines: Sequence[Any]) -> Instance:
     """The instance with what the lines of a remedy propose."""
     for line in lines:
         instance = _with_line(instance, line)
     return instance
 
 
-def _with_line(instance: Instance, line: ChangedLine) -> Instance:
+def _with_line(instance: Instance, line: Any) -> Instance:
     file, _, section = line.where.partition(", ")
     if file in ("lsb.params", "lsf.conf", "lsb.queues", "lsb.resources", "lsb.users"):
         return _in_document(instance, file, section, line)
@@ -51,7 +50,7 @@ def _with_line(instance: Instance, line: ChangedLine) -> Instance:
     return _command(instance, line.proposed)
 
 
-def _in_document(instance: Instance, file: str, section: str, line: ChangedLine) -> Instance:
+def _in_document(instance: Instance, file: str, section: str, line: Any) -> Instance:
     document = json.loads(json.dumps(to_document(instance)))
     entry = _entry(document, file, section)
     key, _, value = line.proposed.partition(" = ")
@@ -101,7 +100,7 @@ def _without(entry: dict[str, Any], key: str) -> None:
             entry["thresholds"].pop(key)
 
 
-def _of_hosts(instance: Instance, names: Sequence[str], line: ChangedLine) -> Instance:
+def _of_hosts(instance: Instance, names: Sequence[str], line: Any) -> Instance:
     key = line.proposed.partition(" = ")[0]
     hosts = []
     for host in instance.cluster.hosts:
@@ -117,7 +116,7 @@ def _of_hosts(instance: Instance, names: Sequence[str], line: ChangedLine) -> In
     return replace(instance, cluster=replace(instance.cluster, hosts=tuple(hosts)))
 
 
-def _bmod(instance: Instance, job: str, line: ChangedLine) -> Instance:
+def _bmod(instance: Instance, job: str, line: Any) -> Instance:
     """By the command, which has to say what the line proposes."""
     words = shlex.split(line.command)
     assert words[0] == "bmod"

@@ -1,11 +1,14 @@
 """The long way of what the program does in a short one: each function switches a short way off.
 
-Tests compare both. What is patched is behind the doors; it is so here alone.
+Tests compare both, or count the work. What is patched is behind the doors; it is so here alone.
 """
 
 from __future__ import annotations
 
 import pytest
+from slotwise import Job
+from slotwise.model.formats.rules import LimitScale
+from slotwise.model.resreq.scanner import SectionText
 from slotwise.solver.availability import profile, running_profile
 from slotwise.solver.availability.resources import SLOTS, Amounts, BoolArray, ResourceTable
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
@@ -111,6 +114,31 @@ def no_work_for_conditions(patch: pytest.MonkeyPatch) -> None:
 def no_models(patch: pytest.MonkeyPatch) -> None:
     """Each model of the exact methods is too large."""
     patch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
+
+
+def comparisons(patch: pytest.MonkeyPatch) -> list[None]:
+    """One for each comparison of two sections of requirements from now on; none are equal."""
+    compared: list[None] = []
+
+    def counted(self: SectionText, other: object) -> bool:
+        compared.append(None)
+        return self is other
+
+    patch.setattr(SectionText, "__eq__", counted)
+    return compared
+
+
+def hosts_asked(patch: pytest.MonkeyPatch) -> list[str]:
+    """The jobs whose hosts are looked up for a limit on a host from now on."""
+    asked: list[str] = []
+    known = LimitScale.hosts_of
+
+    def noted(scale: LimitScale, job: Job) -> set[str]:
+        asked.append(job.id)
+        return known(scale, job)
+
+    patch.setattr(LimitScale, "hosts_of", noted)
+    return asked
 
 
 def nothing_remembered(patch: pytest.MonkeyPatch) -> None:
