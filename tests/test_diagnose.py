@@ -350,6 +350,7 @@ def test_a_planted_fault_is_the_first_cause(faults: ModuleType, seed: int) -> No
     assert names_the_fault(faults, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SOME_SOUND)
 def test_nothing_starves_on_a_sound_site(faults: ModuleType, seed: int) -> None:
     assert sw.diagnose(faults.sound(seed).instance).starving == ()

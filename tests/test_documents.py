@@ -38,7 +38,10 @@ WITH_CODE = [name for name, text in PAGES.items() if shown.blocks(text, "python"
 
 
 #: Pages whose commands take long and are of kinds that other pages have too.
-DEAR = {"docs/whatif.md", "docs/tutorial-researcher.md", "docs/import.md", "docs/views.md"}
+DEAR = {
+    *("docs/whatif.md", "docs/tutorial-researcher.md", "docs/import.md", "docs/views.md"),
+    *("docs/report.md", "docs/loop.md"),
+}
 
 
 @pytest.mark.parametrize(

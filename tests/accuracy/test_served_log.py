@@ -3,9 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from served_log import serve
-from slotwise.cli.serve.score import score_of
-from slotwise.cli.serve.store import Store
 from slotwise.model.display import DAY
 from slotwise.model.workload import Workload
 from slotwise.solver.accuracy.measures import Accuracy
@@ -17,6 +14,7 @@ from slotwise.solver.forecast.backtest import (
     reliability,
 )
 from slotwise.solver.replay import replay
+from store_cases import scored
 from traces import log
 
 #: Methods of a store, and the estimators of a backtest that are the same.
@@ -40,10 +38,7 @@ def check(excerpt: Workload, questions: int, samples: int) -> None:
     result = replay(excerpt, policy="easy")
     replayed = Replayed.of(result)
     asked = backtest(replayed, jobs=questions, samples=samples, seed=5)
-    with Store.open(":memory:") as store:
-        serve(replayed, asked.row.tolist(), store, samples=samples, seed=5)
-        scores = {by: score_of(store, by) for by in ("method", "size")}
-        calibration = store.calibration()
+    scores, calibration = scored(replayed, asked.row.tolist(), samples=samples, seed=5)
     expected = {(group.by, group.group): group for group in accuracies(replayed, asked)}
     found = {(group.by, group.group): group for group in scores["size"].groups}
     assert len(found) > 3

@@ -23,7 +23,7 @@ def folder(scheduler: str, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("scheduler", "command"), pairwise(["lsf", "slurm"], COMMANDS))
+@pytest.mark.parametrize(("scheduler", "command"), pairwise(["slurm", "lsf"], COMMANDS))
 def test_it_is_the_instance_that_snapshot_makes_of_it(
     folder: Path, command: str, tmp_path: Path
 ) -> None:

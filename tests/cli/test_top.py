@@ -15,6 +15,7 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from on_terminal import OnTerminal
+from sampling import some
 from slotwise.cli.listing import JobChoice, Listing, listing_of
 from slotwise.cli.source import WatchedSource
 from slotwise.cli.top.about import head_lines, news
@@ -228,7 +229,7 @@ def test_keys_sort_filter_find_and_come_back() -> None:
     on_page(EXAMPLE, steps)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), some([(signal.SIGTERM, 143), (signal.SIGINT, 0)], 1))
 def test_a_signal_ends_it_and_gives_the_terminal_back(number: int, code: int) -> None:
     with OnTerminal("top", EXAMPLE, environment={"NO_COLOR": "1"}, fresh=True) as page:
         page.said_until("\x1b[?1049h")

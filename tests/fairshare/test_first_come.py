@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sampling import some
 from slotwise import Job
 from slotwise.model.generate import generate
-from slotwise.solver.fairshare.priority_order import FirstCome, priority_order
-from slotwise.solver.fairshare.waiting_jobs import queue_key
+from slotwise.solver.fairshare.priority_order import priority_order
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 INSTANCE = generate(hosts=1, running=0, pending=0)
 PRIORITY = {queue.name: queue.priority for queue in INSTANCE.queues}
 
 
-def walked(order: FirstCome) -> list[str]:
+def first_come() -> Any:
+    """The order of the loop, of which no queue has fairshare."""
+    return Session(INSTANCE, settings_for(INSTANCE)).world.order
+
+
+def walked(order: Any) -> list[str]:
     """The ids in one walk from the head."""
     order.begin_cycle(0)
     found: list[str] = []
@@ -31,7 +38,7 @@ def test_jobs_come_in_the_order_of_their_queues_however_many_join_or_leave_at_on
     seed: int,
 ) -> None:
     draw = random.Random(seed)
-    order, waiting = FirstCome(INSTANCE), dict[int, Job]()
+    order, waiting = first_come(), dict[int, Job]()
     came = 0
     for _ in range(30):
         for _ in range(draw.choice([0, 1, 3, 200])):
@@ -42,7 +49,7 @@ def test_jobs_come_in_the_order_of_their_queues_however_many_join_or_leave_at_on
             came += 1
         for number in draw.sample(sorted(waiting), min(len(waiting), draw.choice([0, 1, 90]))):
             order.withdrawn(waiting.pop(number))
-        keys = {n: (*queue_key(job, PRIORITY[job.queue]), n) for n, job in waiting.items()}
+        keys = {n: (-PRIORITY[job.queue], job.submit, n) for n, job in waiting.items()}
         assert walked(order) == [waiting[n].id for n in sorted(keys, key=keys.__getitem__)]
 
 
@@ -52,19 +59,18 @@ def test_elements_submitted_in_one_second_stand_where_the_id_of_their_array_does
     ids = ["210", "200[10]", "200[9]", "150"]
     jobs = {name: Job(name, 1, queue="normal") for name in ids}
     right = ["150", "200[9]", "200[10]", "210"]
-    assert sorted(ids, key=lambda name: queue_key(jobs[name], 1)) == right
     instance = replace(INSTANCE, pending=tuple(jobs.values()))
     assert [job.id for job in priority_order(instance)] == right
-    order = FirstCome(INSTANCE)
-    for number, job in enumerate(jobs.values()):
-        order.submitted(job, number, number)
-    assert walked(order) == right
-    named = [Job(name, 1, queue="normal") for name in ("a[2]", "x", "a[1]")]
-    assert sorted(named, key=lambda job: queue_key(job, 1)) == named
+    named = ["a[2]", "x", "a[1]"]
+    for names, expected in ((ids, right), (named, named)):
+        order = first_come()
+        for number, name in enumerate(names):
+            order.submitted(Job(name, 1, queue="normal"), number, number)
+        assert walked(order) == expected
 
 
 def test_a_job_that_starts_in_its_turn_makes_way_for_the_next() -> None:
-    order = FirstCome(INSTANCE)
+    order = first_come()
     jobs = [Job(f"j{n}", 1, queue="normal", submit=n) for n in range(200)]
     for number, job in enumerate(jobs):
         order.submitted(job, number, number)

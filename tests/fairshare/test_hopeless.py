@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import random
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from sampling import some
 from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.solver.availability.resources import BoolArray, IntArray
-from slotwise.solver.fairshare.priority_order import FirstCome
-from slotwise.solver.fairshare.waiting_jobs import JobKind
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
+
+
+class JobKind(NamedTuple):
+    """Which jobs are alike, and their seconds."""
+
+    number: int
+    limit: int
 
 
 class Longer:
@@ -33,7 +41,8 @@ class Longer:
 def test_a_walk_is_that_of_one_who_asks_each_job(seed: int) -> None:
     draw = random.Random(seed)
     queues = (Queue("low", 10), Queue("high", 20))
-    order = FirstCome(Instance(Cluster((Host("h", 4),)), queues))
+    site = Instance(Cluster((Host("h", 4),)), queues)
+    order: Any = Session(site, settings_for(site)).world.order
     kinds: dict[str, JobKind] = {}
     waiting: list[Job] = []
     arrived = 0

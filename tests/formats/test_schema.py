@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from slotwise import example, examples, to_document
+from slotwise import check, example, examples, to_document
 from slotwise.instances import description
 from slotwise.model.formats import json_schema, load_with_warnings
 
@@ -32,6 +32,7 @@ def test_every_shipped_instance_is_right(name: str) -> None:
     _validator().validate(json.loads(plain))
     instance, warnings = load_with_warnings(file)
     assert warnings == ()
+    assert not [*check(file), *check(instance)]
     assert instance.name == name
     assert description(name).endswith(".")
     _validator().validate(to_document(instance))

@@ -50,13 +50,6 @@ def messages_of_file(instance: sw.Instance) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("name", some(sw.examples(), 20))
-def test_shipped_instances_are_sound(name: str) -> None:
-    instance = sw.load(sw.example(name))
-    told = {warning.message for warning in sw.check(sw.example(name))}
-    assert {warning.message for warning in sw.check(instance)} == told
-
-
 @given(format_cases.instances() | random_instances.instances())
 @QUIET
 def test_random_instances_are_sound(instance: sw.Instance) -> None:

@@ -223,7 +223,7 @@ def test_no_time_at_all_is_still_a_plan() -> None:
             assert found.status in ("feasible", "optimal")
 
 
-@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("simulated", some([False, True], 1))
 def test_comparing_keeps_one_limit_for_all(
     monkeypatch: pytest.MonkeyPatch, simulated: bool
 ) -> None:

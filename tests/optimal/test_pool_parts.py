@@ -1,4 +1,4 @@
-"""Small parts of the pool search by hand: orders, grids, latest starts, bounds of the last end."""
+"""Small parts of the pool search: decoder, orders, grids, latest starts, bounds of the last end."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from random import Random
 
 import numpy as np
 import pytest
-from pool_problems import brute_force, literal_starts
+from hypothesis import given
+from hypothesis import strategies as st
+from pool_problems import brute_force, literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.optimal.pool.bounds import Duals, Market, Patterns, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, plan_of
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.pricing import Fineness, Reach, refine
+from slotwise.solver.optimal.pool.problem import Decoder
 from slotwise.solver.optimal.pool.search import OrderSearch
 
 
@@ -136,3 +139,30 @@ def test_what_a_narrow_search_proves(width: int, expected: list[int]) -> None:
             proved.append(end.value)
         assert proved[-1] <= best
     assert proved == expected
+
+
+@given(pool_problems(), st.randoms(use_true_random=False))
+def test_decoder_places_each_job_at_the_first_second_with_room(problem, random):
+    order = list(range(len(problem)))
+    random.shuffle(order)
+    assert Decoder(problem).starts(order) == literal_starts(problem, order)
+
+
+@given(pool_problems())
+def test_a_decoded_plan_is_valid(problem):
+    plan = Decoder(problem).plan(range(len(problem)))
+    assert violations(problem, plan) == []
+
+
+@given(pool_problems())
+def test_decoding_by_start_starts_nothing_later(problem):
+    first = Decoder(problem).plan(range(len(problem)))
+    again = Decoder(problem).plan(np.argsort(first, kind="stable").tolist())
+    assert (again <= first).all()
+
+
+def test_too_wide_jobs_and_bad_arrays_are_named_together():
+    with pytest.raises(ValueError, match=r"times must increase.*durations must be at least 1"):
+        PoolProblem.build([0, 0], [1, 1], [1], [0])
+    with pytest.raises(ValueError, match=r"jobs \[1\] request more than the 3"):
+        PoolProblem.build([0], [3], [1, 4], [5, 5])

@@ -111,7 +111,7 @@ def test_the_printed_starts_and_nodes(queue: str) -> None:
     ("queue", "form"),
     some(
         [(queue, path.partition("/")[0]) for queue, texts in sorted(archive().items())
-         for path in texts if "json" in path], 7
+         for path in texts if "json" in path], 5
     ),
 )  # fmt: skip
 def test_json_has_the_starts_and_the_proofs_of_the_text(queue: str, form: str) -> None:

@@ -103,7 +103,7 @@ def _queues(instance: sw.Instance) -> list[dict[str, Any]]:
     return queues
 
 
-@pytest.mark.slow  # by default it is stopped and started again
+@pytest.mark.slow  # by default variants are compared on two processes (test_whatif.py)
 def test_two_processes_give_the_table_of_one(tmp_path: Path, expected: str) -> None:
     done = sweep(study_file(tmp_path), "--workers", 2, "--format", "csv")
     assert done.returncode == 0, done.stderr
@@ -221,7 +221,7 @@ def _begun(study: Path, *arguments: object) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("how", "workers"), some([(signal.SIGINT, 2), (signal.SIGTERM, 2), (signal.SIGINT, 1)], 1)
+    ("how", "workers"), some([(signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)], 1)
 )
 def test_stopped_and_started_again_computes_no_cell_twice(
     tmp_path: Path, slow_table: str, how: signal.Signals, workers: int

@@ -1,4 +1,4 @@
-"""Jobs are read by columns where they can be: that says what reading entry by entry says."""
+"""What is read by a short way says what the long one says: columns of jobs, JSON, allocations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import yaml
 from slotwise import InputError, Job, RunningJob, from_document
 from slotwise.model.formats import build as columns
 from slotwise.model.formats import document as d
-from slotwise.model.formats import loads_with_warnings, to_document
+from slotwise.model.formats import loads_with_warnings, names, source_text, to_document
 from slotwise.model.formats.build import take_columns
 from slotwise.model.generate import generate
+from slotwise.model.input_limits import InputLimits, limited
 
 _COMPLETE = Path(__file__).parent / "complete.yaml"
 VALUES: tuple[Any, ...] = (
@@ -90,3 +91,99 @@ def test_signs_that_may_be_strange_are_looked_at(sign: str) -> None:
         return
     with pytest.raises(InputError, match=r"contains the \w+ character U\+"):
         loads_with_warnings(text % sign)
+
+
+TEXTS = (
+    '{"a": 1, "b": [1, {"c": "x"}], "d": null}',
+    '{"a": ":", "b": ":x"}',
+    '{"a": ":", "a" : 2}',
+    '{"a": 1, "a": 2}',
+    '{"a": [{"b": 1, "b": 1}], "c": ":"}',
+    '{"a" :1,"a" :2,"c":":","d":":"}',
+    '{"a": "with \\":1\\" inside", "b": 2}',
+    '{"a": 1, "\\u0061": 2}',
+    "[]",
+    '"text"',
+    '{"a": NaN}',
+    '{"a": 1,}',
+    '{"a": "' + "x" * 100 + '"}',
+    '{"a": [[[[[[[1]]]]]]]}',
+    '{"' + "k" * 100 + '": 1}',
+    '{"a":' + " " * 100 + "1}",
+)
+
+
+def parsed(text: str) -> object:
+    try:
+        return source_text.parse(text, "file", json_text=True)
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("bounds", [InputLimits(), InputLimits(value=60, nesting=5)])
+def test_as_a_close_look(text: str, bounds: InputLimits, monkeypatch: pytest.MonkeyPatch) -> None:
+    with limited(bounds):
+        quick = parsed(text)
+        monkeypatch.setattr(source_text, "_plain_json", lambda _: vars(source_text)["_DOUBTFUL"])
+        assert quick == parsed(text)
+
+
+PIECES = (
+    "a",
+    "n1",
+    "2*",
+    "1*b",
+    "0*c",
+    "*",
+    "[1-2]",
+    "(",
+    ")",
+    ",",
+    " ",
+    "\t",
+    "٣*d",
+    "12345678901*e",
+    "2*n[1-3]",
+    "n[08-11]x",
+    "m[3-1]",
+    "[٣-٥]",
+)
+
+
+def both_ways(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
+    def read() -> object:
+        try:
+            return list(names.allocation(text).items())
+        except ValueError as error:
+            return str(error)
+
+    short = read()
+    with monkeypatch.context() as patch:
+        patch.setattr(names, "_plain_allocation", lambda _: {})
+        patch.setattr(names, "_one_range", lambda _: ())
+        return short, read()
+
+
+def test_the_short_way_says_what_the_long_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(5)
+    read = 0
+    for _ in range(3000):
+        text = "".join(draw.choices(PIECES, k=draw.randint(0, 6)))
+        short, long = both_ways(text, monkeypatch)
+        assert short == long, text
+        read += isinstance(short, list) and len(short) > 1
+    assert read > 100
+
+
+def test_one_range_is_what_several_brackets_would_make_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = random.Random(6)
+    ranges = 0
+    for _ in range(3000):
+        text = "".join(draw.choices((*PIECES, "[", "]", "-", "7", "08", "[1-4]"), k=4))
+        short, long = both_ways(text, monkeypatch)
+        assert short == long, text
+        ranges += isinstance(short, list) and len(short) > 2
+    assert ranges > 20
