@@ -20,7 +20,7 @@ from slotwise.solver.forecast.backtest import Replayed, accuracies, backtest
 from slotwise.solver.replay import replay
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
-from served_log import serve
+from store_cases import serve
 
 TRACES = Path(__file__).resolve().parent.parent / "tests" / "data" / "traces"
 #: Estimators of a backtest, and the methods of a store that are the same.

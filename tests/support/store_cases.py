@@ -1,4 +1,4 @@
-"""Stores: of pending jobs and polls in memory, and of a recorded log that is served in fast motion."""
+"""Stores: of pending jobs and polls in memory, and of a recorded log served in fast motion."""
 
 from __future__ import annotations
 
