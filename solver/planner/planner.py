@@ -75,10 +75,7 @@ class LiveInstance:
 
     def _as_entered(self) -> Instance:
         found = with_loaded_modules(estimator_view(self.instance))
-        hosts = tuple(
-            host if host.status == "ok" else replace(host, status="ok")
-            for host in found.cluster.hosts
-        )
+        hosts = tuple(_with_status(host, "ok") for host in found.cluster.hosts)
         return replace(found, cluster=replace(found.cluster, hosts=hosts))
 
     def runs(self, job: str) -> bool:

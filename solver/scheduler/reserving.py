@@ -15,7 +15,7 @@ only if it ends by their starts. For any other job they count as used without en
 from __future__ import annotations
 
 import bisect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,7 +24,7 @@ import numpy as np
 from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand, candidates_of, without_hosts
 from ..availability.profile import SLACK
-from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, Use
 from ..availability.running_profile import Residual, RunningProfile
 from ..availability.usage import FOREVER
 from ..pending_reasons import hosts_concerned, reason_and_shortage
@@ -201,19 +201,20 @@ def reserve_greedily(
     to hold.
     """
     before = state.holding.hosts
-    backfilled_before = (
-        backfilled_slots.on(before, residual.hosts)
-        if backfilled_slots
-        else np.zeros(residual.hosts)
-    )
+    backfilled_before = (backfilled_slots or BackfilledSlots()).on(before, residual.hosts)
     free, most = _slot_room(demand, residual, now)
     if lava:
         if most < demand.slots:
             return None
-        free = np.where(_has_the_rest(demand, residual, now, memory_may=memory), free, 0)
+        # Memory may be short, because it is reserved step by step too.
+        must = partial(must_be_free, memory_may=memory)
+        free_of = partial(residual.free, time=now)
+        free = np.where(_hosts_with(demand.terms[:1], residual.hosts, free_of, must), free, 0)
     demand = _sticky(demand, before, residual.hosts)
     choices: list[tuple[float, int, JobReservation]] = []
-    large = _large_enough(demand, residual)
+    resources = residual.table.host_resources
+    # The hosts that, when idle, have the resources for one slot.
+    large = _hosts_with(demand.terms, residual.hosts, lambda index: resources[index].capacity)
     room = np.where(large, free + backfilled_before, 0)
     for rank, group in enumerate(_groups(demand, room, by_start_time)):
         reservation = _of_group(state, demand, group & large, free, most, backfilled_before)
@@ -285,17 +286,21 @@ def _slot_room(demand: Demand, residual: Residual, now: int) -> tuple[FloatArray
     return free, min(most, demand.slots)
 
 
-def _has_the_rest(demand: Demand, residual: Residual, now: int, *, memory_may: bool) -> BoolArray:
-    """Return the hosts with the non-slot resources that one slot of the job needs now, [H].
+def _hosts_with(
+    terms: Sequence[TermDemand],
+    hosts: int,
+    amount_of: Callable[[int], FloatArray],
+    counts: Callable[[Use], bool] = lambda _: True,
+) -> BoolArray:
+    """Return the hosts with the amounts that one slot of some term needs by its counted uses, [H].
 
-    memory_may: whether memory may be short, because it is reserved step by step too.
+    amount_of: by index of the host resource, [H].
     """
-    found = np.zeros(residual.hosts, dtype=bool)
-    for alternative in demand.terms[0].alternatives:
-        fits = np.ones(residual.hosts, dtype=bool)
-        for use in alternative.host_uses:
-            if must_be_free(use, memory_may=memory_may):
-                fits &= residual.free(use.index, now) + SLACK >= use.reservation.initial
+    found = np.zeros(hosts, dtype=bool)
+    for alternative in (item for term in terms for item in term.alternatives):
+        fits = np.ones(hosts, dtype=bool)
+        for use in filter(counts, alternative.host_uses):
+            fits &= amount_of(use.index) + SLACK >= use.reservation.initial
         found |= fits
     return found
 
@@ -359,19 +364,6 @@ def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
             kept[host] = part
             most -= part
     return kept
-
-
-def _large_enough(demand: Demand, residual: Residual) -> BoolArray:
-    """Return the hosts that, when idle, have the resources for one slot."""
-    found = np.zeros(residual.hosts, dtype=bool)
-    for term in demand.terms:
-        for alternative in term.alternatives:
-            fits = np.ones(residual.hosts, dtype=bool)
-            for use in alternative.host_uses:
-                capacity = residual.table.host_resources[use.index].capacity
-                fits &= capacity + SLACK >= use.reservation.initial
-            found |= fits
-    return found
 
 
 def _estimate(
@@ -460,18 +452,14 @@ def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
     Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
     classes of same[] (GRD-02).
     """
-    member = candidates_of(demand, hosts)
-    return _exclusive_groups(demand.terms[0], member) or [member]
-
-
-def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
-    labels = [np.arange(len(member), dtype=np.int64)] if term.one_host else list(term.same)
+    member, term = candidates_of(demand, hosts), demand.terms[0]
+    labels = [np.arange(hosts, dtype=np.int64)] if term.one_host else list(term.same)
     groups: list[BoolArray] = []
     for array in labels:
         inside = array[term.candidates]
         _, first = np.unique(inside, return_index=True)
         groups += [member & (array == inside[at]) for at in sorted(first) if inside[at] >= 0]
-    return groups
+    return groups or [member]
 
 
 def free_slots_in_order(

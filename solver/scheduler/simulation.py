@@ -309,7 +309,12 @@ class Session:
         plan without running jobs; a grace period that has begun is restarted.
         """
         with no_collection():
-            self._enter_jobs()
+            if self.kept is not None:
+                self.kept.enter(self.world)
+            else:
+                if not self.settings.planning:
+                    self.budget.check_search()
+                self.world.add_all_running(with_events=not self.settings.planning)
             if not (self.settings.planning or pending_only):
                 self.world.make_states()
         if not self.settings.planning:
@@ -320,14 +325,6 @@ class Session:
             kind = Event.CHANGE if of_cluster else Event.COMMAND
             if not isinstance(change, NewJob):
                 self.world.events.push(max(change.time, self.instance.now), kind, number)
-
-    def _enter_jobs(self) -> None:
-        if self.kept is not None:
-            self.kept.enter(self.world)
-            return
-        if not self.settings.planning:
-            self.budget.check_search()
-        self.world.add_all_running(with_events=not self.settings.planning)
 
     def _announce_jobs(self) -> None:
         """Announce every job; jobs that do not run arrive at their submission times, for a plan
