@@ -256,6 +256,7 @@ class Usage:
 
     __slots__ = (
         "_added",
+        "_at_points",
         "_base",
         "_known",
         "_new_blocks",
@@ -275,6 +276,8 @@ class Usage:
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
+        #: Totals at instants that many windows contain.
+        self._at_points: dict[int, FloatArray] = {}
         #: Beginnings and rows that the rises lack; the rises are completed on demand.
         self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
@@ -316,6 +319,7 @@ class Usage:
 
     def _append_block(self, block: Block) -> None:
         self._added.append(block)
+        self._at_points = {}
         self._new_blocks.append((block.where, block.begin))
         if self._rises is not None:
             self._uncounted.append(block)
@@ -332,7 +336,7 @@ class Usage:
     def freeze(self) -> None:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
-        self._added, self._known = [], {}
+        self._added, self._known, self._at_points = [], {}, {}
 
     def at(self, time: int) -> FloatArray:
         """Return the amount in use at `time`, [size]; callers must not change it."""
@@ -354,7 +358,17 @@ class Usage:
             self._risen(since).raise_to(found, points[0], points[-1])
         else:
             for point in points[1:]:
-                found = np.maximum(found, self.at(point))
+                found = np.maximum(found, self._at_point(point))
+        return found
+
+    def _at_point(self, time: int) -> FloatArray:
+        """Return the amount in use at an instant of many windows; cached."""
+        self._later()
+        found = self._at_points.get(time)
+        if found is None:
+            if len(self._at_points) * self.size > MAX_KNOWN:
+                self._at_points.clear()
+            found = self._at_points[time] = self.at(time)
         return found
 
     def precompute(self, since: int) -> None:
@@ -711,6 +725,10 @@ class RunningUsage(Usage):
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""
         return self.by_end().at(time, self.size)
+
+    def _at_point(self, time: int) -> FloatArray:
+        """Return the amount in use at an instant; not cached, because rows come and go."""
+        return self.at(time)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """Return a usage that starts from the current rows."""

@@ -647,6 +647,8 @@ class PlannedProfiles:
         self._records_full = records_full
         self._profile: Profile | None = None
         self._guard: ReservedProfile | None = None
+        #: Slots that stay free until an instant, [H], for jobs without a place of their own.
+        self._least_before: dict[int, FloatArray] = {}
         #: Earliest instant (seconds) at which allocations are searched.
         self.since = world.now
 
@@ -663,9 +665,11 @@ class PlannedProfiles:
     def invalidate_reserved(self) -> None:
         """Discard the reserved profile after the removal of a reservation without an allocation."""
         self._guard = None
+        self._least_before.clear()
 
     def add(self, demand: Demand, start: Start) -> None:
         """Add a planned start."""
+        self._least_before.clear()
         if self._profile is not None:
             allocate_start(self._profile, demand, start)
         if self._guard is not None:
@@ -673,6 +677,7 @@ class PlannedProfiles:
 
     def add_reservation(self, reservation: JobReservation) -> None:
         """Add a reservation whose allocation was added before."""
+        self._least_before.clear()
         if self._guard is not None:
             self._guard.add_reservation(reservation)
 
@@ -739,8 +744,10 @@ class PlannedProfiles:
             or reservation.place is None
             or reservation.place[1].time >= until
         ):
-            least = future.min_free(SLOTS, future.checkpoints(now, until - now))
-            return np.maximum(free - least, 0.0)
+            if until not in self._least_before:
+                points = future.checkpoints(now, until - now)
+                self._least_before[until] = future.min_free(SLOTS, points)
+            return np.maximum(free - self._least_before[until], 0.0)
         # The future allocation of the job lasts beyond `until`, so no other job counts on it.
         begin = reservation.place[1].time
         least = future.min_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
