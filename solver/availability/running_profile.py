@@ -545,9 +545,9 @@ class RunningProfile(Profile):
             {index: _running(usage).copy(without) for index, usage in of.items()}
             for of in (self._host_usage, self._pool_usage)
         )
-        known = (end for job, end in self.finish.items() if job not in without)
-        ends_of_jobs = set(known if without else self.finish.values())
-        finishes = sorted(end for end in ends_of_jobs if self.now < end < FOREVER)
+        kept = (end for job, end in self.finish.items() if job not in without)
+        all_ends = np.array([*(kept if without else self.finish.values())], dtype=np.int64)
+        finishes = np.unique(all_ends[(all_ends > self.now) & (all_ends < FOREVER)]).tolist()
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
         before = set().union(*(usage.partial_ends(without) for usage in usages))
         before = {end for end in before if self.now < end < FOREVER}.difference(finishes)
