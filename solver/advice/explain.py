@@ -1,9 +1,9 @@
 """Explanations why a job does not start earlier, and changes that would help.
 
-Whose account a pending job's account has lost to, and when it will be ahead (FSH-06, FSH-10).
-Walked as the scheduler does: down the share tree, siblings with pending jobs compared at each
-level. For the time to come it is assumed that what runs now runs on and that nothing else starts,
-ends or reserves; then the formula alone decides, at every second.
+They name the account to which the account of a pending job has lost, and when it will be ahead
+(FSH-06, FSH-10). The search is that of the scheduler: down the share tree, siblings with pending
+jobs compared at each level. For the time to come it is assumed that what runs now runs on and that
+nothing else starts, ends or reserves; then the formula alone decides, at every second.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ priority come first. Among equal priorities the order of configuration counts: a
 a stage of its own, all first-come-first-served queues are one stage in the place of the first of
 them. A cross-queue set is one stage; with DISPATCH_ORDER=QUEUE it is one for each priority. An APS
 group is one stage, in the place of its queue of the highest priority. A queue
-of a slot pool is a stage of its own: how much it may take is the pool's business (``pools.py``).
+of a slot pool is a stage of its own, which takes as much as the pool entitles it to.
 
 Queue-based fairshare: entitlement of each queue of a slot pool (QBF-02 … QBF-08). The queues of a
 pool share its slots: those in use by its queues and the free ones, up to the slot limit of each

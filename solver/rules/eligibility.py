@@ -358,12 +358,13 @@ class Eligibility:
         count = int(self.beyond(own.thresholds).sum())
         if not count:
             return ""
+        hosts = f"{count} host{'s' * (count > 1)}"
         if own.res_req and not own.thresholds.sched:
-            return f"load of {count} hosts"
+            return f"load of {hosts}"
         names = set(own.thresholds.sched) | {
             name for host in self.situation.instance.cluster.hosts for name in host.thresholds.sched
         }
-        return f"{', '.join(sorted(names))} beyond loadSched on {count} hosts"
+        return f"{', '.join(sorted(names))} beyond loadSched on {hosts}"
 
     def queue_open(self, job: Job, duration: int | None) -> str:
         """Return why the windows of its queue prevent a start of a job now, "" if they do not.

@@ -213,7 +213,7 @@ NOT_OPEN = "Slurm gives no start to a job before its reservation begins"
 CLOSED = "Slurm gives it no start: it does not fit before its reservation ends"
 GIVEN_UP = "Slurm gives it no start: no node is released within its own duration"
 BEYOND = "its start is beyond the scope of a cycle (bf_max_job_test, bf_max_job_array_resv)"
-MANY_TERMS = "not modelled: compound requirements"
+OF_LSF = "not modelled: cu[] and same[], compound requirements"
 
 
 @dataclass(slots=True)
@@ -439,8 +439,11 @@ def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     own = _reservation_of(cycle, demand.job)
     if own is not None and own.start > cycle.now:
         return _JobAnswer(why=NOT_OPEN)
-    if len(demand.terms) != 1:
-        return _JobAnswer(why=MANY_TERMS)
+    is_of_slurm = cycle.problem.instance.params.scheduler.plans_nodes
+    if len(demand.terms) != 1 or (
+        not is_of_slurm and (demand.terms[0].unit is not None or demand.terms[0].same)
+    ):
+        return _JobAnswer(why=OF_LSF)
     if _is_too_deep(cycle, demand):
         return _JobAnswer(why=BEYOND)
     short = _short_pools(cycle, demand)
@@ -488,8 +491,10 @@ def _short_pools(cycle: _BackfillCycle, demand: Demand) -> list[tuple[Use, str]]
         if cycle.settings.licences and not is_outside and _is_licence(cycle, use):
             continue
         needed = use.reservation.initial * (slots if use.per is Per.SLOT else 1)
-        if cycle.profile.free_in_pool(use.index, cycle.now) < needed - 1e-6:
-            found.append((use, cycle.profile.table.pools[use.index].reason))
+        free = cycle.profile.free_in_pool(use.index, cycle.now)
+        if free < needed - 1e-6:
+            reason = cycle.profile.table.pools[use.index].reason
+            found.append((use, f"needs {needed:g} {reason} (has {max(0, free):g})"))
     return found
 
 
@@ -601,7 +606,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
             return _JobAnswer(answer, unseen)
         alike = next((part for part in _classes(demand, usable) if part[nodes].all()), usable)
         exact = _first_end(cycle, demand, shape, alike, start)
-        return _JobAnswer(answer, _costs(start, time, exact, now))
+        return _JobAnswer(answer, _costs(cycle, nodes, start, time, exact))
     return _JobAnswer(why=GIVEN_UP)
 
 
@@ -653,14 +658,22 @@ def _first_end(
     return start
 
 
-def _costs(start: int, time: int, exact: int, now: int) -> str:
-    """Return the delay that Slurm's way of planning causes for a job, in words."""
+def _costs(cycle: _BackfillCycle, nodes: BoolArray, start: int, time: int, exact: int) -> str:
+    """Return why a job does not start earlier on its nodes, [H], in words."""
     if time < start and max(exact, time) < start:
         less = duration_text(start - max(exact, time))
         return f"it would fit {less} earlier: Slurm tests the ends of running jobs in groups"
-    if time > now and start == time:
-        return "waits for nodes that are planned whole for other jobs"
-    return ""
+    if time <= cycle.now or start != time:
+        return ""
+    index, step = cycle.problem.resolver.host_index(), cycle.settings.resolution
+    expired = [
+        item.name
+        for item in cycle.reservations
+        if item.end < time <= item.end + step and nodes[[index[name] for name in item.slots]].any()
+    ]
+    if expired:
+        return f"advance reservation {some(expired)} has nodes until then"
+    return "waits for nodes that are planned whole for other jobs"
 
 
 def _usable(

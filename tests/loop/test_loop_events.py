@@ -92,7 +92,7 @@ def test_load_reasons_name_indices_only_where_the_queue_has_thresholds() -> None
     assert "r1m" in reason(Queue("q"))
     hidden = reason(Queue("q", res_req="rusage[mem=1]"))
     assert "r1m" not in hidden
-    assert "load of 1 hosts" in hidden
+    assert "load of 1 host" in hidden
     shown = Queue("q", res_req="rusage[mem=1]", thresholds=Thresholds(sched={"r1m": 2.0}))
     assert "r1m beyond loadSched" in reason(shown)
 
