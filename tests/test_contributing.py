@@ -54,6 +54,8 @@ def test_the_recipes_are_there() -> None:
     assert list(sections())[2:] == [
         "A new objective",
         "A new reservation method",
+        "A new command",
+        "A new listing of a scheduler's command",
         "A new file format",
         "A new LSF parameter",
         "A new rule",
