@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 import slotwise as sw
+from forked import slotwise
 
 PARAMS = sw.Params(family="Slurm")
 JOB = sw.Job("7", 2, run_limit=3600)
@@ -43,3 +47,19 @@ def test_what_only_lsf_has_is_named() -> None:
         (planned,) = sw.plan(instance, "slurm").reservations
         assert planned.start is None
         assert planned.waits_for == "not modelled: cu[] and same[], compound requirements"
+
+
+@pytest.mark.parametrize("command", [("solve",), ("explain", "7")])
+def test_a_partition_that_is_down_names_slurms_command(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It was `badmin qact down`."""
+    queues = [sw.Queue("down", active=False)]
+    waiting = sw.Job("7", 2, queue="down", run_limit=60)
+    instance = sw.instance([sw.Host("n1", 4)], queues=queues, pending=[waiting], params=PARAMS)
+    file = tmp_path / "s.yaml"
+    file.write_text(sw.dump(instance))
+    done = slotwise(command[0], str(file), *command[1:])
+    text = " ".join(done.stdout.split())
+    assert "scontrol update PartitionName=down State=UP" in text
+    assert "badmin" not in text
